@@ -1,0 +1,137 @@
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <numeric>
+
+namespace hone {
+
+std::string_view trim(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> out;
+  for (;;) {
+    const std::size_t at = text.find(separator);
+    out.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return out;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::vector<std::string_view> words(std::string_view text) {
+  std::vector<std::string_view> out;
+  std::size_t i = 0;
+  while (i < text.size()) {
+    while (i < text.size() && std::isspace(static_cast<unsigned char>(text[i]))) ++i;
+    const std::size_t start = i;
+    while (i < text.size() && !std::isspace(static_cast<unsigned char>(text[i]))) ++i;
+    if (i > start) out.push_back(text.substr(start, i - start));
+  }
+  return out;
+}
+
+bool is_identifier(std::string_view text) {
+  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0]))) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  });
+}
+
+std::optional<std::string> nearest_spelling(std::string_view word,
+                                            const std::vector<std::string>& known) {
+  std::optional<std::string> best;
+  std::size_t best_distance = word.size() / 3 + 2;  // further away is no typing slip
+  for (const std::string& name : known) {
+    std::vector<std::size_t> row(name.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= word.size(); ++i) {
+      std::size_t diagonal = row[0];
+      row[0] = i;
+      for (std::size_t j = 1; j <= name.size(); ++j) {
+        const bool same = std::tolower(static_cast<unsigned char>(word[i - 1])) ==
+                          std::tolower(static_cast<unsigned char>(name[j - 1]));
+        const std::size_t cost = std::min({diagonal + (same ? 0 : 1), row[j] + 1, row[j - 1] + 1});
+        diagonal = row[j];
+        row[j] = cost;
+      }
+    }
+    if (row[name.size()] < best_distance) {
+      best_distance = row[name.size()];
+      best = name;
+    }
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
+  const auto best = nearest_spelling(word, known);
+  return best ? " (did you mean '" + *best + "'?)" : "";
+}
+
+std::string scrub(std::string_view text, std::size_t max_bytes) {
+  const std::size_t whole = text.size();
+  text = text.substr(0, max_bytes);
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    std::size_t length = c < 0x80 ? 1 : (c >> 5) == 6 ? 2 : (c >> 4) == 14 ? 3 : (c >> 3) == 30 ? 4 : 0;
+    bool good = length > 0 && i + length <= text.size();
+    for (std::size_t k = 1; good && k < length; ++k)
+      good = (static_cast<unsigned char>(text[i + k]) >> 6) == 2;
+    // C1 controls (U+0080..U+009F) drive terminals as escape does; overlong forms could hide controls.
+    if (good && length == 2 && (c < 0xC2 || (c == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0)))
+      good = false;
+    if (good && length == 3 && c == 0xE0 && static_cast<unsigned char>(text[i + 1]) < 0xA0) good = false;
+    if (good && length == 3 && c == 0xED && static_cast<unsigned char>(text[i + 1]) > 0x9F) good = false;
+    if (good && length == 4 && ((c == 0xF0 && static_cast<unsigned char>(text[i + 1]) < 0x90) || c > 0xF4 ||
+                                (c == 0xF4 && static_cast<unsigned char>(text[i + 1]) > 0x8F)))
+      good = false;
+    if (good && length == 1) good = c == '\n' || c == '\t' || (c >= 0x20 && c != 0x7F);
+    if (good) {
+      out.append(text.substr(i, length));
+      i += length;
+    } else {
+      if (c != '\r') out += '?';
+      ++i;
+    }
+  }
+  if (whole > max_bytes) out += fmt::format("\n[{} bytes left out]", whole - max_bytes);
+  return out;
+}
+
+std::string format_duration_ns(double ns) {
+  const double a = std::abs(ns);
+  if (a < 1e3) return fmt::format("{:.0f} ns", ns);
+  if (a < 1e6) return fmt::format("{:.3g} us", ns / 1e3);
+  if (a < 1e9) return fmt::format("{:.3g} ms", ns / 1e6);
+  if (a < 100e9) return fmt::format("{:.3g} s", ns / 1e9);
+  return fmt::format("{:.0f} s", ns / 1e9);
+}
+
+std::string format_bytes(double bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  int unit = 0;
+  while (std::abs(bytes) >= 1024 && unit < 4) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
+}
+
+std::string format_ratio(double ratio) {
+  if (!std::isfinite(ratio)) return "?";
+  if (ratio >= 100) return fmt::format("{:.0f}x", ratio);
+  if (ratio >= 10) return fmt::format("{:.1f}x", ratio);
+  return fmt::format("{:.3f}x", ratio);
+}
+
+}  // namespace hone
