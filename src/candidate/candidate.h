@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -102,6 +103,10 @@ struct Resolved {
   std::vector<std::string> function_threads;  // expressions with tunables substituted
   std::vector<Scratch> scratch;
   bool openmp = false;                        // some function may use more than one thread
+  Build build = Build::candidate;
+  // Of the task, for the three builds of a reference: what HONE_REAL, HONE_MUL and HONE_OUT mean.
+  task::Precision precision = task::Precision::f32;
+  std::vector<std::pair<std::string, task::DType>> outputs;  // name, storage type, in task order
 };
 /// Binds every parameter by name and checks types; the error says which parameter and what would do.
 Result<Resolved> resolve(const Candidate& candidate, const Assignment& assignment, const task::Task& task,
