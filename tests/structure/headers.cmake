@@ -1,0 +1,16 @@
+# Every header compiles alone: one translation unit a header, without the precompiled headers that would
+# hide a missing include. Public headers see include/ only, as a user of the installed package does.
+function(hone_header_check target root flags)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${root} ${root}/*.h)
+  set(units)
+  foreach(header ${headers})
+    string(REPLACE "/" "_" unit ${header})
+    set(unit ${CMAKE_CURRENT_BINARY_DIR}/${target}/${unit}.cc)
+    file(CONFIGURE OUTPUT ${unit} CONTENT "#include \"${header}\"\n#include \"${header}\"\n")
+    list(APPEND units ${unit})
+  endforeach()
+  add_library(${target} OBJECT EXCLUDE_FROM_ALL ${units})
+  target_link_libraries(${target} PRIVATE ${flags})
+  target_include_directories(${target} PRIVATE ${root})
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow -Werror -O0 -g0)
+endfunction()
