@@ -37,7 +37,15 @@ else()
 endif()
 
 add_library(hone_flags INTERFACE)
-target_compile_options(hone_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow -Werror
+# Warnings are errors with the compilers the project is built with; a newer one, which may know new
+# warnings, must not keep a user from building.
+set(werror_default OFF)
+if((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13) OR
+   (CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15))
+  set(werror_default ON)
+endif()
+option(HONE_WERROR "Treat warnings as errors" ${werror_default})
+target_compile_options(hone_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${HONE_WERROR}>:-Werror>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-error=restrict -Wno-error=maybe-uninitialized>
   -ffunction-sections -fdata-sections)
 target_include_directories(hone_flags INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/include)
