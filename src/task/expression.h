@@ -2,12 +2,14 @@
 // Integer expressions of plans and shapes: integers, names, + - * / % ( ), comparisons, && || !,
 // ceil_div(a,b) min(a,b,…) max(a,b,…). Every operation is checked for overflow; / and % by zero and
 // unknown names are errors that name the expression. / truncates as C does. Real evaluation serves work
-// expressions ("5*N*D"), also with decimal numbers and log2(x).
+// expressions ("5*N*D"): / divides exactly, decimal numbers and log2(x) are allowed. && and || skip what
+// they need not evaluate; comparisons do not chain.
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -31,6 +33,7 @@ class Expression {
  private:
   struct Node;
   struct State;
+  explicit Expression(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };
 

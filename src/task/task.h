@@ -39,8 +39,10 @@ struct Values {
   bool shuffle = true;      // file: rows (first axis) permuted by the seed
   std::string file;         // as written; relative to the task's folder
   std::string group, part;  // csr
+  Expression columns;       // csr, part = col: number of columns; each col is in [0, columns)
 };
 const char* name_of(Values::Kind kind);
+std::vector<std::string> kind_names();
 
 enum class Role { input, output };
 
@@ -52,11 +54,12 @@ struct Tensor {
   Values values;                  // inputs
   std::int64_t align = 256;       // bytes; a power of two
   bool is_static = false;         // may be prepared once, outside the timing
+  bool vary = true;               // inputs: false keeps the declared distribution at verify
   bool specials = false;          // inputs: NaN and infinities may be drawn at verify
   std::string inout;              // outputs: name of the input it overwrites
   bool select = false;            // outputs: an index; right if what it selects is within budget
-  std::string selects;            // select: how the value is found: the reference writes it to this
-                                  // oracle-only output (see docs/task-file.md)
+  std::string selects;            // select: function of the reference that gives the value selected,
+                                  // by default "<name>_value" (see docs/task-file.md)
 };
 
 struct Scalar {
