@@ -45,7 +45,8 @@ if((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_
   set(werror_default ON)
 endif()
 option(HONE_WERROR "Treat warnings as errors" ${werror_default})
-target_compile_options(hone_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${HONE_WERROR}>:-Werror>
+# No contraction: draws must give the same bits whatever the compiler may fuse.
+target_compile_options(hone_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${HONE_WERROR}>:-Werror>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-error=restrict -Wno-error=maybe-uninitialized>
   -ffunction-sections -fdata-sections)
 target_include_directories(hone_flags INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/include)

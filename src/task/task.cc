@@ -29,7 +29,7 @@ std::vector<std::string> kind_names() { return {std::begin(kKinds), std::end(kKi
 
 std::vector<std::string> Task::dim_names() const {
   std::vector<std::string> out;
-  for (const auto& [name, about] : this->dims) out.push_back(name);
+  for (const auto& dim : dims) out.push_back(dim.first);
   return out;
 }
 
