@@ -9,16 +9,18 @@
 
 namespace hone::lane {
 
-/// Every allowed flag; an entry that ends in '=' takes one of the values listed after it, "=N" an integer.
-/// The source of docs and of nearest spellings.
+/// Every allowed flag as docs list them: "-O3", "-march=native", "-falign-loops=N", "-DNAME=INTEGER". A flag
+/// "-f[no-]unroll-loops" stands for both.
 const std::vector<std::string>& allowed_flags();
 
 /// Ok, or an error that names the first flag refused, why, and the nearest allowed one.
-Status check_flag(const std::string& flag);
 Status check_flags(const std::vector<std::string>& flags);
 
-/// The command's flags: defaults (-O3 -march=native, …) with the candidate's own after them; of two that set
-/// the same thing the later is kept. `reference`: no contraction and no fast math, own flags refused upstream.
-std::vector<std::string> build_flags(const std::vector<std::string>& own, bool openmp, bool exact);
+/// What a build is for: candidates and baselines are compiled as a user would; an exact build (oracle, r)
+/// has no contraction and no relaxed arithmetic whatever its source asks for.
+enum class Arithmetic { plain, exact };
+
+/// The compile command's flags: the defaults, then `own`, which win by coming later.
+std::vector<std::string> build_flags(const std::vector<std::string>& own, bool openmp, Arithmetic arithmetic);
 
 }  // namespace hone::lane
