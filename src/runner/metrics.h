@@ -17,7 +17,8 @@ namespace hone::runner {
 /// The truth of one output on one draw. t = hi + lo (lo is zero below class f64).
 struct Truth {
   task::DType dtype = task::DType::f32;
-  bool select = false;              ///< the element is an index; see value_* below
+  bool select = false;              ///< the element is an index; hi, rounded and spread are of what it selects
+  task::DType value_dtype = task::DType::f32;  ///< select: type whose ulp counts for the value selected
   std::vector<double> hi, lo;       ///< n elements; lo empty when zero. select: value of t's own index
   std::vector<double> spread;       ///< s, n elements; empty for integers
   std::vector<double> rounded;      ///< r as float64, n elements; integers too. select: value of r's index
@@ -43,16 +44,26 @@ struct OutputErrors {
   bool has_lower = false;
   std::int64_t bits_differ = 0;      ///< elements not bitwise equal to r
   std::int64_t exact_wrong = 0;      ///< integers that differ; NaN or infinity out of place
-  bool reference_exact = true;       ///< r equals t on every element
+  std::int64_t inexact = 0;          ///< where r equals t throughout: values other than t's (0 and −0 are equal)
+  bool reference_exact = true;       ///< r equals t on every element; never for select
   std::int64_t poison_left = 0;      ///< elements still holding the poison
-  BadElement worst;                  ///< largest z, or the first exact mismatch
-  std::int64_t first_bad = -1;       ///< first element beyond 4·(max z(r) of this draw) + 8, or exactly wrong
+  BadElement worst;                  ///< the first exact mismatch, else the largest z; index −1: none counted
+  BadElement first_bad;              ///< first beyond 4·(max z(r) of this draw) + 8, or exactly wrong
+  BadElement first_inexact;          ///< first counted in `inexact`
 
   void add(const OutputErrors& other);
 };
 Json to_json(const OutputErrors& errors);
 Result<OutputErrors> output_errors_from_json(const Json& json);
 
+/// The constants of the error budget (DESIGN.md §7): rms z(c) ≤ kRmsFactor · rms z(r) + kRmsFloor, and
+/// max z(c) ≤ kMaxFactor · max z(r) + kMaxFloor. Calibrated: docs/error-budget.md.
+inline constexpr double kRmsFactor = 4, kRmsFloor = 2, kMaxFactor = 4, kMaxFloor = 8;
+
+/// Elements fall into classes by what t becomes in the output's type: finite, +infinity, −infinity or NaN. Where r
+/// falls into another class than t, the reference itself is out of place: the element is skipped and counted.
+/// Elsewhere c must fall into t's class. An integer is right if it equals t or r. An element holding the poison is
+/// counted in poison_left unless t is the poison.
 /// `output` holds n elements of truth.dtype as the candidate left them. `values` are, for select outputs, the
 /// float64 values of the indices the candidate chose (NaN for an index out of range), else empty.
 OutputErrors measure_errors(const std::string& name, const Truth& truth, std::span<const std::byte> output,
