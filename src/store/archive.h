@@ -78,11 +78,18 @@ struct EvaluationRow {
   std::int64_t at_s = 0;
 };
 
-/// How many of a kind: by proposer, or by failure ("correctness: wrong_value").
-struct Tally {
-  std::string name;
-  std::int64_t tried = 0, correct = 0, faster = 0;
-  double seconds = 0;              // sum of total_ms
+/// What one proposer's candidates came to. A candidate failed when any verdict on it did; faster is told at its
+/// first verdict, before anything is verified.
+struct ProposerTally {
+  std::string proposer;
+  std::int64_t tried = 0, failed = 0, faster = 0;
+  double seconds = 0;              // spent on their verdicts
+};
+
+/// How many verdicts failed at a gate for a reason.
+struct FailureTally {
+  std::string gate, reason;
+  std::int64_t count = 0;
 };
 
 /// One line of `hone runs`.
@@ -90,17 +97,18 @@ struct RunLine {
   std::string id, task_name;
   std::int64_t started_s = 0, status_s = 0;
   RunStatus status = RunStatus::running;
-  std::int64_t tried = 0, failed = 0;      // verdicts at screen depth; of them not correct
+  std::int64_t tried = 0, failed = 0;      // candidates with a verdict; with one that failed
   std::optional<EvaluationRow> best;       // see best_of()
 };
 
 struct RunSummary {
   RunRecord run;
   std::int64_t tried = 0, failed = 0;
-  std::vector<Tally> by_proposer, by_failure;
+  std::vector<ProposerTally> by_proposer;
+  std::vector<FailureTally> by_failure;          // most frequent first
   std::optional<EvaluationRow> best;             // class A or B
   std::optional<EvaluationRow> best_other_class; // C or X, reported apart
-  std::vector<EvaluationRow> best_history;       // each screen verdict that raised the lower bound
+  std::vector<EvaluationRow> best_history;       // each correct A or B verdict that raised the lower bound
 };
 
 struct JournalEntry {
@@ -140,7 +148,8 @@ class Archive {
   Status transaction(const std::function<Status()>& body);
   Result<std::string> begin_run(const RunStart& start);
   Status set_status(const std::string& run, RunStatus status, const std::string& note = "");
-  /// Gives the candidate's number. Alone it is not synced: the verdict that follows is.
+  /// Gives the candidate's number; one whose source_identity the run already holds keeps the number it has.
+  /// Alone it is not synced: the verdict that follows is.
   Result<std::int64_t> add_candidate(const std::string& run, const NewCandidate& candidate);
   /// Commits a verdict with its raw samples; gives the evaluation's id once it is durable.
   Result<std::int64_t> add_verdict(const std::string& run, std::int64_t candidate, const judge::Verdict& verdict);
@@ -161,8 +170,8 @@ class Archive {
   Result<std::vector<EvaluationRow>> evaluations(const std::string& run) const;
   Result<std::vector<EvaluationRow>> evaluations(const std::string& run, std::int64_t candidate) const;
   Result<judge::Verdict> verdict(std::int64_t evaluation, bool with_samples = false) const;
-  /// Class A or B, faster: of the verified ones that with the highest lower bound; without any, of the screened
-  /// (then depth is screen: say so).
+  /// Class A or B, faster: of the verified ones that with the highest lower bound; without any, of those only
+  /// screened (then depth is screen: say so). A candidate that failed or was not faster at its verify is none.
   Result<std::optional<EvaluationRow>> best_of(const std::string& run) const;
   Result<std::vector<JournalEntry>> journal(const std::string& run, std::int64_t after = 0) const;
   struct State {
@@ -182,9 +191,10 @@ class Archive {
   /// Whole-file check by SQLite; slow, for doctor and tests.
   Status check() const;
 
+  struct Inner;  // store/inner.h
+
  private:
-  struct Inner;
-  explicit Archive(std::unique_ptr<Inner> state);
+  explicit Archive(std::unique_ptr<Inner> inner);
   std::unique_ptr<Inner> inner_;
 };
 
