@@ -29,13 +29,15 @@ struct Parameter {
   std::string type;        // normalised spelling without const and *: "float", "int", "int64_t", "HONE_OUT"
   bool pointer = false;
   bool is_const = false;   // pointee, for pointers
+  int line = 0;
 };
 
 struct Function {
   std::string name;
   std::string threads = "1";        // expression over dims and tunables (cpu)
   std::vector<Parameter> parameters;
-  int line = 0;
+  std::string scope;                // enclosing namespaces, "a::b", or empty
+  int line = 0;                     // of its definition
 };
 
 struct Scratch {
@@ -70,9 +72,11 @@ Result<Candidate> parse(std::string source, std::string path);
 /// Reads the file first.
 Result<Candidate> read(const std::string& path);
 
-/// Valid points: every constraint holds. Constraints over dims are checked for each timed case of the task.
+/// Valid points: every constraint holds, and threads and scratch stay within the task's limits. What depends on
+/// dims is checked for each timed case of the task.
 bool satisfies(const Candidate& candidate, const Assignment& assignment, const task::Task& task);
-/// The first value of each tunable, or the first valid point after it.
+/// The first value of each tunable; when that is not valid, the first valid change of one tunable, else the first
+/// valid point in the order written. An error when there is none.
 Result<Assignment> default_assignment(const Candidate& candidate, const task::Task& task);
 /// All valid points when there are at most `limit`, else an error that names the count.
 Result<std::vector<Assignment>> all_assignments(const Candidate& candidate, const task::Task& task,
@@ -93,8 +97,10 @@ enum class Build { candidate, baseline, oracle, rounded };  // oracle: t, rounde
 
 /// What a lane compiles: the source with tunables as constexpr lines after its includes and, appended, one
 ///   extern "C" void hone_entry(void* const* arguments, const int* threads)
-/// that calls every function in order. arguments[i] points at tensor i of argument_list(), or at an int64_t
-/// (dims) or at the scalar in its dtype. threads[f] is the thread count of function f.
+/// that calls every function in order; for a reference with `select` outputs also, for output number K,
+///   extern "C" double hone_select_K(void* const* arguments, long long element, long long index)
+/// the value that `index` selects for that element. arguments[i] points at tensor i of argument_list(), or at an
+/// int64_t (dims) or at the scalar in its dtype. threads[f] is the thread count of function f.
 struct Resolved {
   Assignment assignment;
   std::string source;
@@ -107,11 +113,15 @@ struct Resolved {
   // Of the task, for the three builds of a reference: what HONE_REAL, HONE_MUL and HONE_OUT mean.
   task::Precision precision = task::Precision::f32;
   std::vector<std::pair<std::string, task::DType>> outputs;  // name, storage type, in task order
+  std::vector<std::string> binding;           // "f: x=input 0", one line a parameter, in order
+  std::map<std::string, std::string> narrow_dims;  // dims taken as 32-bit: name → type; threads_for checks them
+  bool in_place = false;  // an inout pair is one buffer: every candidate, and a baseline that names only one of it
 };
 /// Binds every parameter by name and checks types; the error says which parameter and what would do.
 Result<Resolved> resolve(const Candidate& candidate, const Assignment& assignment, const task::Task& task,
                          Build build = Build::candidate);
-/// Thread counts of the functions for a case; at most limits.threads, at least 1, else an error.
+/// Thread counts of the functions for a case; at most limits.threads, at least 1, else an error. Also an error
+/// when a dim does not fit the 32-bit parameter that takes it.
 Result<std::vector<int>> threads_for(const Resolved& resolved, const task::Task& task, const task::Dims& dims);
 Result<std::int64_t> scratch_bytes(const Scratch& scratch, const Resolved& resolved, const task::Dims& dims);
 
@@ -121,7 +131,11 @@ std::string identity(const std::string& machine_code_hash, const Resolved& resol
 /// Hash of source text and assignment: equal before anything is compiled.
 std::string source_identity(const Candidate& candidate, const Assignment& assignment);
 
+/// {"TILE": 8, "OPT": "-O2"}
 Json to_json(const Assignment& assignment);
+Result<Assignment> assignment_from(const Json& json);
+/// "TILE=8 OPT=-O2"
+std::string text_of(const Assignment& assignment);
 
 /// Why a candidate failed: data, never a thrown error. `gate` is one of static, correctness, memory,
 /// performance; `reason` a stable word (docs/verdict.md lists them): compile_error, bind_error, crash, timeout…
