@@ -198,9 +198,11 @@ Look Measuring::look_integer(std::size_t i) const {
   const double hi = truth_.hi[i];
   const bool usable = std::fabs(hi) < 0x1p100;  // a conversion of NaN or more would be undefined
   const __int128 t = usable ? static_cast<__int128>(hi) + static_cast<__int128>(lo(i)) : 0;
-  const __int128 r = load_integer(truth_.dtype, truth_.rounded_bits.data(), i);
-  out.reference_exact = usable && r == t;
-  if (c == r || (usable && c == t)) return out;
+  const double rounded = truth_.rounded[i];
+  out.reference_exact = usable && rounded == hi;
+  const bool is_reference = std::fabs(rounded) < 0x1p53 && c == static_cast<__int128>(rounded);
+  if (is_reference || (usable && c == t) || c == load_integer(truth_.dtype, truth_.rounded_bits.data(), i))
+    return out;
   out.state = Look::State::wrong;
   out.why = "an integer other than the true one";
   return out;
