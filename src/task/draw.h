@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -18,8 +20,8 @@ namespace hone::task {
 enum class Distribution { nominal, scaled_up, scaled_down, negated, shifted, heavy_tailed, specials };
 const char* name_of(Distribution distribution);
 Result<Distribution> distribution_from(std::string_view name);
-/// Those a verify uses for this task: nominal always; specials only where an input allows them; only
-/// nominal when no input is floating and free (integer indices, permutations and files keep their values).
+/// Those a verify uses for this task: nominal always, the others where they change an input (docs/draws.md has
+/// the table): integers, permutations, constants, CSR structure and inputs with vary = false keep their values.
 std::vector<Distribution> distributions_for(const Task& task);
 
 struct DrawSpec {
@@ -51,6 +53,10 @@ struct Npy {
   std::string bytes;  // C order, little endian
 };
 Result<Npy> read_npy(const std::filesystem::path& path);
+/// From the file's bytes; `what` names them in errors.
+Result<Npy> parse_npy(std::string_view bytes, std::string_view what);
 Status write_npy(const std::filesystem::path& path, const Npy& array);
+/// Whether an input of `shape` can be read from the array: rows (first axis) enough, other extents equal.
+Status file_fits(const Tensor& input, const Npy& array, const std::vector<std::int64_t>& shape);
 
 }  // namespace hone::task

@@ -66,7 +66,8 @@ struct Scalar {
   std::string name;
   DType dtype = DType::f32;
   double value = 0;
-  bool fixed = true;          // false: redrawn at verify in [low, high]
+  bool fixed = true;          // false: redrawn in [low, high] for every seed but 0
+  bool integers = false;      // redrawn as whole numbers
   double low = 0, high = 0;
 };
 
