@@ -49,18 +49,21 @@ std::optional<std::string> nearest_spelling(std::string_view word,
                                             const std::vector<std::string>& known) {
   std::optional<std::string> best;
   std::size_t best_distance = word.size() / 3 + 2;  // further away is no typing slip
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  };
   for (const std::string& name : known) {
-    std::vector<std::size_t> row(name.size() + 1);
+    // Edits are insertions, deletions, replacements and swaps of neighbours, the commonest slip.
+    std::vector<std::size_t> before(name.size() + 1), last(name.size() + 1), row(name.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
     for (std::size_t i = 1; i <= word.size(); ++i) {
-      std::size_t diagonal = row[0];
+      std::swap(before, last);
+      std::swap(last, row);
       row[0] = i;
       for (std::size_t j = 1; j <= name.size(); ++j) {
-        const bool same = std::tolower(static_cast<unsigned char>(word[i - 1])) ==
-                          std::tolower(static_cast<unsigned char>(name[j - 1]));
-        const std::size_t cost = std::min({diagonal + (same ? 0 : 1), row[j] + 1, row[j - 1] + 1});
-        diagonal = row[j];
-        row[j] = cost;
+        row[j] = std::min({last[j - 1] + (same(word[i - 1], name[j - 1]) ? 0 : 1), last[j] + 1, row[j - 1] + 1});
+        if (i > 1 && j > 1 && same(word[i - 1], name[j - 2]) && same(word[i - 2], name[j - 1]))
+          row[j] = std::min(row[j], before[j - 2] + 1);
       }
     }
     if (row[name.size()] < best_distance) {

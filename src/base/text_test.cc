@@ -9,6 +9,7 @@ TEST(Text, NearestSpellingFindsSlipsAndNothingElse) {
   const std::vector<std::string> known = {"dtype", "shape", "values"};
   EXPECT_EQ(nearest_spelling("dtpye", known), "dtype");
   EXPECT_EQ(nearest_spelling("Shape", known), "shape");
+  EXPECT_EQ(nearest_spelling("f23", {"f64", "f32"}), "f32");  // neighbours swapped: one slip, not two
   EXPECT_EQ(nearest_spelling("frobnicate", known), std::nullopt);
 }
 

@@ -13,7 +13,7 @@ std::uint64_t stream_key(std::uint64_t seed, std::string_view name);
 std::uint64_t mix64(std::uint64_t x);
 
 /// Which of a tensor's independent streams: the high half of the Philox counter.
-enum class Lane : std::uint64_t { values = 0, choice = 1, rows = 2, jitter = 3, group = 4 };
+enum class Lane : std::uint64_t { values = 0, tail = 1, special = 2, jitter = 3, split = 4 };
 
 /// Word i of a stream is x[i % 4] of block i / 4. Fills out[k] with word first + k.
 void random_words(std::uint64_t key, Lane lane, std::uint64_t first, std::uint32_t* out, std::size_t count);

@@ -115,26 +115,29 @@ class Checker {
 
   Status groups() const {
     std::set<std::string> done;
+    const auto fault_at = [&](const Tensor& input, std::string_view found, std::string_view expected) {
+      return wrong("input " + input.name + " values", fmt::format("[[input]] '{}', csr group '{}': found {}, expected {}", input.name,
+                                                                  input.values.group, found, expected));
+    };
     for (const Tensor& input : task_.inputs) {
       if (input.values.kind != Values::Kind::csr) continue;
       const std::string& group = input.values.group;
-      const auto fault = [&](std::string_view found, std::string_view expected) {
-        return wrong("input " + input.name + " values",
-                     fmt::format("[[input]] '{}', csr group '{}': found {}, expected {}", input.name, group, found, expected));
-      };
-      if (input.shape.size() != 1) return fault(fmt::format("shape {}", shape_text(input)), "one axis");
       if (part_of(task_, group, input.values.part) != &input)
-        return fault(fmt::format("a second part {}", input.values.part), "each part once");
+        return fault_at(input, fmt::format("a second part {}", input.values.part), "each part once");
+      if (input.shape.size() != 1) return fault_at(input, fmt::format("shape {}", shape_text(input)), "one axis");
       const bool is_rowptr = input.values.part == "rowptr";
       if (!is_rowptr && !task_.dims.count(bare(input.shape[0])))
-        return fault(fmt::format("shape {}", shape_text(input)), "the number of stored values, which must be a dim");
-      if (!done.insert(group).second) continue;
+        return fault_at(input, fmt::format("shape {}", shape_text(input)), "the number of stored values, which must be a dim");
+    }
+    for (const Tensor& input : task_.inputs) {
+      if (input.values.kind != Values::Kind::csr || !done.insert(input.values.group).second) continue;
+      const std::string& group = input.values.group;
       for (const char* part : {"rowptr", "col", "val"})
-        if (!part_of(task_, group, part)) return fault(fmt::format("no part {}", part), "the parts rowptr, col and val");
+        if (!part_of(task_, group, part)) return fault_at(input, fmt::format("no part {}", part), "the parts rowptr, col and val");
       const Tensor& col = *part_of(task_, group, "col");
       const Tensor& val = *part_of(task_, group, "val");
       if (bare(col.shape.at(0)) != bare(val.shape.at(0)))
-        return fault(fmt::format("col of shape {} and val of shape {}", shape_text(col), shape_text(val)), "equal shapes");
+        return fault_at(input, fmt::format("col of shape {} and val of shape {}", shape_text(col), shape_text(val)), "equal shapes");
     }
     return {};
   }
