@@ -65,7 +65,6 @@ struct DrawCheck {
 struct OracleOptions {
   std::string truth_object, rounded_object, lower_object;  ///< shared objects' bytes; lower may be empty
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;     ///< of cached truths
-  std::vector<int> cpus;                                   ///< empty: any
 };
 
 class Oracle {
