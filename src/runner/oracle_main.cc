@@ -1,10 +1,12 @@
 #include "runner/oracle_main.h"
 
-#include <sys/prctl.h>
+#include <poll.h>
+#include <unistd.h>
 
-#include <csignal>
+#include <cerrno>
 #include <functional>
 #include <map>
+#include <thread>
 
 #include "runner/codec.h"
 #include "runner/layout.h"
@@ -196,11 +198,19 @@ bool answer(const Result<Reply>& reply) {
   return wire::send_frame(kSocket, header, std::as_bytes(std::span(reply->bytes)), reply->fds, wire::kNoTimeout).ok();
 }
 
+/// The oracle must not outlive its coordinator, however that ended, not even inside a reference that never returns.
+/// (PR_SET_PDEATHSIG would follow the thread that started us, not its process.)
+void die_with_coordinator() {
+  pollfd watched{kSocket, POLLRDHUP, 0};
+  while (::poll(&watched, 1, -1) < 0 && errno == EINTR) {
+  }
+  ::_exit(0);
+}
+
 }  // namespace
 
 int oracle_main(int, char**) {
-  // It must not outlive its coordinator, however that ended.
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::thread(die_with_coordinator).detach();
   std::unique_ptr<OracleCore> core;
   for (;;) {
     auto frame = wire::receive_frame(kSocket, kLimits);

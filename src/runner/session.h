@@ -44,7 +44,7 @@ struct SessionOptions {
   lane::Lane* lane = nullptr;
   bool unsafe = false;
   std::vector<int> runner_cpus;     ///< empty: the last limits.threads usable ones
-  std::uint64_t memory_limit_bytes = std::uint64_t{8} << 30;  ///< of a runner beside its tensors
+  std::uint64_t memory_limit_bytes = std::uint64_t{2} << 30;  ///< of a runner beside its tensors
 };
 
 using RunnerOutcome = std::variant<std::unique_ptr<Runner>, candidate::Failure>;

@@ -1,0 +1,225 @@
+#include "runner/runner_client.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "runner/layout.h"
+#include "wire/frame.h"
+
+namespace hone::runner {
+namespace {
+
+using candidate::Failure;
+
+// Far more than a load needs; a constructor that loops ends here.
+constexpr std::int64_t kLoadLimit_ns = 10'000'000'000;
+const wire::FrameLimits kLimits{.header_bytes = 4096, .payload_bytes = 0, .fds = 0};
+
+Result<UniqueFd> object_in_memory(const std::string& bytes) {
+  UniqueFd fd(::memfd_create("kernel", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd.valid()) return system_error("memfd_create", errno);
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t n = ::write(fd.get(), bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return system_error("writing a shared object to memory", errno);
+    done += static_cast<std::size_t>(n);
+  }
+  ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
+  return fd;
+}
+
+class RunnerProcess final : public Runner {
+ public:
+  RunnerProcess(const task::Task& task, const Program& program, wire::JailedProcess process, UniqueFd socket)
+      : task_(task), program_(program), process_(std::move(process)), socket_(std::move(socket)) {}
+
+  Result<std::optional<Failure>> load(const std::string& object) {
+    HONE_TRY(const UniqueFd fd, object_in_memory(object));
+    const int fds[] = {fd.get()};
+    if (!wire::send_frame(socket_.get(), {{"op", "load"}}, {}, fds).ok()) return std::optional(why_ended("while loading"));
+    return expect("loaded", kLoadLimit_ns, "while loading");
+  }
+
+  Result<std::optional<Failure>> bind(const Arenas& arenas, const task::Dims& dims,
+                                      const std::vector<double>& scalars) override {
+    HONE_TRY(const std::vector<int> threads, candidate::threads_for(program_.resolved, task_, dims));
+    Json header = {{"op", "bind"}, {"layout", to_json(arenas.layout)}, {"threads", threads}};
+    header["inputs"] = Json::array();
+    for (const task::Tensor& input : task_.inputs) header["inputs"].push_back(alias_of(input));
+    header["scratch"] = Json::array();
+    std::int64_t scratch_total = 0;
+    for (const candidate::Scratch& s : program_.resolved.scratch) {
+      HONE_TRY(const std::int64_t bytes, candidate::scratch_bytes(s, program_.resolved, dims));
+      scratch_total += bytes;
+      header["scratch"].push_back({{"bytes", bytes}, {"zero", s.zero}});
+    }
+    if (scratch_total > task_.limits.scratch_bytes)
+      return std::optional(Failure{"static", "scratch_too_large",
+                                   fmt::format("the candidate asks for {} of scratch; the task allows {}",
+                                               format_bytes(static_cast<double>(scratch_total)),
+                                               format_bytes(static_cast<double>(task_.limits.scratch_bytes))),
+                                   Json::object()});
+    header["dims"] = Json::array();
+    for (const auto& [name, value] : dims)
+      if (task_.dims.contains(name)) header["dims"].push_back(value);
+    std::string bytes(16 * scalars.size(), '\0');
+    for (std::size_t i = 0; i < scalars.size(); ++i)
+      task::store_element(task_.scalars[i].dtype, reinterpret_cast<std::byte*>(bytes.data()) + 16 * i, scalars[i]);
+    const int fds[] = {arenas.inputs.get(), arenas.outputs.get()};
+    HONE_TRY(std::optional<Failure> failure, thaw("before binding"));
+    if (failure) return failure;
+    if (!wire::send_frame(socket_.get(), header, std::as_bytes(std::span(bytes)), fds).ok())
+      return std::optional(why_ended("while its tensors were bound"));
+    HONE_TRY(failure, expect("bound", kLoadLimit_ns, "while its tensors were bound"));
+    if (failure) return failure;
+    return freeze("after binding");
+  }
+
+  Result<ReleaseOutcome> release(std::int64_t calls, double limit_s) override {
+    const std::string go = wire::encode_frame({{"op", "go"}, {"calls", calls}});
+    HONE_TRY(std::optional<Failure> failure, thaw("before a call"));
+    if (failure) return ReleaseOutcome(*failure);
+    // Nothing may already lie in the socket: an answer before the question is an early completion.
+    char early = 0;
+    if (::recv(socket_.get(), &early, 1, MSG_DONTWAIT | MSG_PEEK) > 0)
+      return ReleaseOutcome(Failure{"correctness", "answered_early",
+                                    "the runner signalled completion before it was asked to run", Json::object()});
+    const auto limit_ns = static_cast<std::int64_t>(limit_s * 1e9) + 1'000'000;
+    const std::int64_t start = monotonic_ns();
+    if (::send(socket_.get(), go.data(), go.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(go.size()))
+      return ReleaseOutcome(why_ended("during a call"));
+    auto frame = wire::receive_frame(socket_.get(), kLimits, limit_ns);
+    const std::int64_t end = monotonic_ns();
+    if (!frame.ok() && wire::is_timeout(frame.error())) {
+      process_.kill();
+      return ReleaseOutcome(Failure{"correctness", "timeout",
+                                    fmt::format("{} call{} took longer than {:.3g} s", calls, calls == 1 ? "" : "s", limit_s),
+                                    {{"limit_s", limit_s}}});
+    }
+    HONE_TRY(failure, freeze("after a call"));
+    if (!frame.ok()) return ReleaseOutcome(broken(frame.error()));
+    if (!frame->has_value()) return ReleaseOutcome(why_ended("during a call"));
+    const Json& header = (*frame)->header;
+    if (failure) return ReleaseOutcome(*failure);
+    const Json ns = header.value("ns", Json());
+    if (header.value("op", "") != "done" || !ns.is_number_integer())
+      return ReleaseOutcome(broken(usage_error("a completion signal expected")));
+    return ReleaseOutcome(Release{static_cast<double>(end - start), ns.get<double>()});
+  }
+
+  std::int64_t peak_memory_bytes() const override { return static_cast<std::int64_t>(process_.memory_bytes()); }
+
+  Result<std::optional<Failure>> freeze(const char* when) {
+    if (const Status frozen = process_.freeze(); !frozen.ok()) return std::optional(why_ended(when));
+    return std::optional<Failure>();
+  }
+
+ private:
+  Json alias_of(const task::Tensor& input) const {
+    if (program_.resolved.build == candidate::Build::candidate)
+      for (std::size_t o = 0; o < task_.outputs.size(); ++o)
+        if (task_.outputs[o].inout == input.name) return o;
+    return -1;
+  }
+
+  Result<std::optional<Failure>> thaw(const char* when) {
+    if (const Status thawed = process_.thaw(); !thawed.ok()) {
+      Failure failure = why_ended(when);
+      if (failure.reason == "unresponsive")
+        failure = {"correctness", "ran_while_frozen", "the process ran while it had to be stopped: " + thawed.error().message,
+                   Json::object()};
+      return std::optional(failure);
+    }
+    return std::optional<Failure>();
+  }
+
+  Result<std::optional<Failure>> expect(const char* op, std::int64_t limit_ns, const char* when) {
+    auto frame = wire::receive_frame(socket_.get(), kLimits, limit_ns);
+    if (!frame.ok() && wire::is_timeout(frame.error())) {
+      process_.kill();
+      return std::optional(Failure{"correctness", "timeout", fmt::format("no answer within {} s {}", limit_ns / 1'000'000'000, when),
+                                   Json::object()});
+    }
+    if (!frame.ok()) return std::optional(broken(frame.error()));
+    if (!frame->has_value()) return std::optional(why_ended(when));
+    const Json& header = (*frame)->header;
+    if (header.value("op", "") == op) return std::optional<Failure>();
+    if (header.value("op", "") == "error") {
+      const std::string message = scrub(header.value("message", ""), 500);
+      if (header.value("environment", false)) return environment_error("the runner failed " + std::string(when) + ": " + message);
+      return std::optional(Failure{"static", "load_error", message, Json::object()});
+    }
+    return std::optional(broken(usage_error("'" + std::string(op) + "' expected")));
+  }
+
+  Failure broken(const Error& error) {
+    process_.kill();
+    return {"correctness", "broken_frame", "the runner's answer is not one: " + scrub(error.message, 300), Json::object()};
+  }
+
+  /// The process is gone, or does not stop: says how it ended.
+  Failure why_ended(const char* when) {
+    constexpr std::int64_t kWait_ns = 2'000'000'000;
+    auto exit = process_.wait(kWait_ns);
+    if (!exit.ok()) {
+      process_.kill();
+      return {"correctness", "unresponsive", fmt::format("the runner neither answers nor ends {}", when), Json::object()};
+    }
+    Failure failure{"correctness", "crash", fmt::format("{} {}", wire::explain(*exit), when),
+                    {{"exit_code", exit->code}, {"signal", exit->signal}, {"max_rss_bytes", exit->max_rss_bytes}}};
+    if (exit->signal == SIGSYS) failure.reason = "forbidden_call";
+    if (exit->signal == SIGXCPU) failure.reason = "timeout";
+    if (exit->signal == SIGSEGV || exit->signal == SIGBUS)
+      failure.message += ": it touched memory that is not its own (tensors lie between unmapped pages)";
+    if (exit->signal == SIGABRT) failure.message += ": it gave up by itself, or asked for more memory than it may have";
+    if (exit->signal == 0) failure.reason = "exited";
+    return failure;
+  }
+
+  const task::Task& task_;
+  const Program& program_;
+  wire::JailedProcess process_;
+  UniqueFd socket_;
+};
+
+std::string cpu_places(const std::vector<int>& cpus) {
+  std::string out;
+  for (const int cpu : cpus) out += fmt::format("{}{{{}}}", out.empty() ? "" : ",", cpu);
+  return out;
+}
+
+}  // namespace
+
+Result<RunnerOutcome> start_runner_process(const RunnerStart& start) {
+  int pair[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return system_error("socketpair", errno);
+  UniqueFd ours(pair[0]), theirs(pair[1]);
+  wire::SpawnSpec spec;
+  spec.argv = {"runner"};
+  spec.fds = {theirs.get()};
+  spec.cpus = start.cpus;
+  spec.profile = wire::Profile::kernel;
+  spec.limits.address_space_bytes = start.memory_limit_bytes;
+  spec.limits.open_files = 64;
+  spec.limits.file_bytes = 1;  // no kernel has a reason to write a file
+  spec.env = {{"OMP_NUM_THREADS", std::to_string(start.threads)}, {"OMP_DYNAMIC", "false"}, {"LC_ALL", "C"}};
+  if (start.threads > 1) spec.env.emplace_back("OMP_PLACES", cpu_places(start.cpus));
+  HONE_TRY(wire::JailedProcess process, start.jail->spawn(spec));
+  theirs.reset();
+  auto runner = std::make_unique<RunnerProcess>(*start.task, *start.program, std::move(process), std::move(ours));
+  HONE_TRY(std::optional<Failure> failure, runner->load(start.program->object));
+  if (failure) return RunnerOutcome(*failure);
+  HONE_TRY(failure, runner->freeze("after loading"));
+  if (failure) return RunnerOutcome(*failure);
+  return RunnerOutcome(std::unique_ptr<Runner>(std::move(runner)));
+}
+
+}  // namespace hone::runner
