@@ -1,0 +1,471 @@
+#include "measure/compare.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <random>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "stats/sequential.h"
+#include "stats/summary.h"
+
+namespace hone::measure {
+namespace {
+
+using candidate::Failure;
+using runner::Arenas;
+using runner::Program;
+using runner::Release;
+using runner::ReleaseOutcome;
+using runner::Runner;
+using runner::Session;
+
+constexpr std::int64_t kMostSets = 4096;
+constexpr double kReleaseSlack_s = 1.0;  // beyond calls · limits.call_s: a loaded machine is not a time-out
+
+/// What ends a comparison before its time: the candidate's failure, or an Error of ours.
+using Stop = std::optional<Failure>;
+
+struct Side {
+  const Program* program = nullptr;
+  Session::Who who = Session::Who::candidate;
+  int threads = 1;
+  std::int64_t calls = 1;
+  std::unique_ptr<Runner> runner;
+};
+
+/// The loop over pairs, with everything it shares.
+class Comparer {
+ public:
+  Comparer(Session& session, const Program& a, const Program& b, const task::Case& on, const CompareOptions& options)
+      : session_(session), case_(on), options_(options), random_(entropy64()) {
+    sides_[0] = {&a, Session::Who::baseline, 1, 1, nullptr};
+    sides_[1] = {&b, Session::Who::candidate, 1, 1, nullptr};
+    for (const task::Scalar& s : session.task().scalars) scalars_.push_back(s.value);
+  }
+
+  Result<Comparison> run() {
+    const std::int64_t start = monotonic_ns();
+    int most_threads = 1;
+    for (Side& side : sides_) {
+      HONE_TRY(const std::vector<int> threads,
+               candidate::threads_for(side.program->resolved, session_.task(), case_.dims));
+      for (const int t : threads) side.threads = std::max(side.threads, t);
+      most_threads = std::max(most_threads, side.threads);
+    }
+    const KeepOff keep_off(session_.runner_cpus(most_threads));
+    HONE_TRY(bool going, calibrate());
+    for (int pair = 0; going && pair < options_.pairs; ++pair) {
+      if (options_.cancel && options_.cancel->load())
+        return Error{ErrorCode::cancelled, "interrupted", "", {}};
+      HONE_TRY(going, run_pair(pair));
+      if (going && options_.stop) {
+        std::vector<double> ratios;
+        for (const PairSample& p : out_.pairs) ratios.push_back(p.log_ratio);
+        if (options_.stop(ratios)) break;
+      }
+    }
+    for (Side& side : sides_) side.runner.reset();
+    if (!out_.failure) HONE_CHECK(settle());
+    if (arenas_) HONE_CHECK(session_.oracle().drop_arenas(arenas_->id));
+    conclude();
+    out_.wall_s = static_cast<double>(monotonic_ns() - start) * 1e-9;
+    return std::move(out_);
+  }
+
+ private:
+  /// false: b failed and out_.failure says how. A failing baseline is an Error.
+  Result<bool> lost(int side, const Failure& failure) {
+    if (side == 0)
+      return usage_error(fmt::format("the baseline failed while timed on {}: {}", case_.label, failure.message),
+                         "Verify the baseline first: hone verify TASK BASELINE");
+    out_.failure = failure;
+    return false;
+  }
+
+  Result<bool> start_side(int s) {
+    Side& side = sides_[s];
+    side.runner.reset();
+    HONE_TRY(runner::RunnerOutcome outcome, session_.start_runner(side.who, *side.program, side.threads));
+    if (auto* failure = std::get_if<Failure>(&outcome)) return lost(s, *failure);
+    side.runner = std::move(std::get<std::unique_ptr<Runner>>(outcome));
+    HONE_TRY(const Stop failure, side.runner->bind(*arenas_, case_.dims, scalars_));
+    if (failure) return lost(s, *failure);
+    return true;
+  }
+
+  /// One release with fresh contents; `slot` gets the times. calls = 0 measures the empty release.
+  Result<bool> release(int s, std::int64_t calls, Slot* slot, std::uint64_t* seed_used = nullptr) {
+    const std::uint64_t seed = random_();
+    if (calls > 0) HONE_CHECK(session_.oracle().fill(arenas_->id, seed, calls, options_.cold));
+    const double limit = session_.task().limits.call_s * static_cast<double>(std::max<std::int64_t>(1, calls));
+    HONE_TRY(ReleaseOutcome outcome, sides_[s].runner->release(calls, limit + kReleaseSlack_s));
+    if (auto* failure = std::get_if<Failure>(&outcome)) return lost(s, *failure);
+    const Release& r = std::get<Release>(outcome);
+    slot->side = s;
+    slot->calls = calls;
+    slot->outside_ns = r.outside_ns;
+    slot->inside_ns = r.inside_ns;
+    if (seed_used) *seed_used = seed;
+    return true;
+  }
+
+  Result<double> empty_release(int s, bool* going) {
+    Slot slot;
+    HONE_TRY(*going, release(s, 0, &slot));
+    return slot.outside_ns;
+  }
+
+  Status make_arenas(std::int64_t sets) {
+    if (arenas_) HONE_CHECK(session_.oracle().drop_arenas(arenas_->id));
+    HONE_TRY(arenas_, session_.oracle().make_timing_arenas(case_.dims, sets));
+    return {};
+  }
+
+  /// Finds how many calls go to one release on each side, and makes as many sets of inputs.
+  Result<bool> calibrate() {
+    HONE_TRY(const std::int64_t bytes, task::total_bytes(session_.task(), case_.dims));
+    const std::int64_t fit = static_cast<std::int64_t>(options_.memory_bytes) / std::max<std::int64_t>(1, bytes + 512);
+    const std::int64_t most = std::clamp<std::int64_t>(fit, 1, kMostSets);
+    const std::int64_t pilot_sets = std::min<std::int64_t>(most, 16);
+    HONE_CHECK(make_arenas(pilot_sets));
+    bool going = true;
+    for (int s = 0; s < 2; ++s) {
+      HONE_TRY(going, start_side(s));
+      if (!going) return false;
+      Slot slot;
+      HONE_TRY(going, release(s, 1, &slot));  // first touch of code and tables
+      if (!going) return false;
+      HONE_TRY(const double empty, empty_release(s, &going));
+      if (!going) return false;
+      // More calls until the release is long against the empty one, or the sets are used up.
+      std::int64_t calls = 1;
+      double per_call = 0;
+      for (;;) {
+        HONE_TRY(going, release(s, calls, &slot));
+        if (!going) return false;
+        per_call = std::max(1.0, slot.outside_ns - empty) / static_cast<double>(calls);
+        if (slot.outside_ns > 4 * empty || calls == pilot_sets) break;
+        calls = std::min(pilot_sets, calls * 4);
+      }
+      per_call = std::max(per_call, 50.0);
+      sides_[s].calls = std::clamp<std::int64_t>(std::llround(std::ceil(options_.slot_ms * 1e6 / per_call)), 1, most);
+      slot_ns_[s] = per_call * static_cast<double>(sides_[s].calls);
+      sides_[s].runner.reset();
+    }
+    const std::int64_t sets = std::max(sides_[0].calls, sides_[1].calls);
+    if (sets > pilot_sets || sets < pilot_sets / 4) HONE_CHECK(make_arenas(sets));
+    HONE_TRY(out_.freshness, session_.oracle().freshness(arenas_->id));
+    out_.a_calls = sides_[0].calls;
+    out_.b_calls = sides_[1].calls;
+    out_.cold = options_.cold;
+    const double per_pair_ns = options_.slots_s * 1e9 / options_.pairs;
+    rounds_ = std::clamp(static_cast<int>(per_pair_ns / (2 * (slot_ns_[0] + slot_ns_[1]))), 1, 400);
+    return true;
+  }
+
+  Result<bool> warm_up(int s) {
+    Slot slot;
+    bool going = true;
+    double spent = 0;
+    // At random between one and one and a half times as long: nobody can count on where timing starts.
+    const double want = options_.warm_up_ms * 1e6 * (1 + 0.5 * static_cast<double>(random_() % 1024) / 1024);
+    do {
+      HONE_TRY(going, release(s, sides_[s].calls, &slot));
+      if (!going) return false;
+      spent += slot.outside_ns;
+    } while (spent < want);
+    return true;
+  }
+
+  /// k/16, k/4, k calls must take time in proportion: work done once for many calls shows here.
+  Result<bool> check_linearity(double empty) {
+    const std::int64_t k = sides_[1].calls;
+    if (k < 16) return true;
+    constexpr int kRepeats = 3;
+    double per_call[3];
+    const std::int64_t counts[3] = {k / 16, k / 4, k};
+    for (int i = 0; i < 3; ++i) {
+      std::vector<double> times;
+      for (int r = 0; r < kRepeats; ++r) {
+        Slot slot;
+        HONE_TRY(const bool going, release(1, counts[i], &slot));
+        if (!going) return false;
+        times.push_back((slot.outside_ns - empty) / static_cast<double>(counts[i]));
+      }
+      per_call[i] = stats::median(times);
+    }
+    // Few calls are measured badly (one wake-up's noise is shared by k/16 calls), and are colder; only a release that
+    // gets much cheaper by the call than it should says something.
+    const double noise = 100e3 / static_cast<double>(counts[0]);
+    if (per_call[0] > 2 * per_call[2] + noise && per_call[1] > 1.3 * per_call[2] + noise / 4)
+      ++nonlinear_;
+    return true;
+  }
+
+  Result<bool> run_pair(int pair) {
+    bool going = true;
+    for (int s = 0; s < 2; ++s) {
+      HONE_TRY(going, start_side(s));
+      if (!going) return false;
+    }
+    std::vector<double> empties[2];
+    for (int s = 0; s < 2; ++s) {
+      HONE_TRY(going, warm_up(s));
+      if (!going) return false;
+      for (int i = 0; i < 3; ++i) {
+        HONE_TRY(const double ns, empty_release(s, &going));
+        if (!going) return false;
+        empties[s].push_back(ns);
+      }
+    }
+    if (options_.check_linearity) {
+      HONE_TRY(going, check_linearity(stats::median(empties[1])));
+      if (!going) return false;
+    }
+    std::vector<Slot> slots;
+    for (int round = 0; round < rounds_; ++round) {
+      const int first = static_cast<int>(random_() & 1);
+      const int order[4] = {first, 1 - first, 1 - first, first};
+      for (const int s : order) {
+        Slot slot;
+        std::uint64_t seed = 0;
+        HONE_TRY(going, release(s, sides_[s].calls, &slot, &seed));
+        if (!going) return false;
+        slot.pair = pair;
+        slot.round = round;
+        slots.push_back(slot);
+        HONE_CHECK(keep_some(pair, s, seed));
+      }
+      const int s = round & 1;
+      HONE_TRY(const double ns, empty_release(s, &going));
+      if (!going) return false;
+      empties[s].push_back(ns);
+    }
+    for (Side& side : sides_) side.runner.reset();
+    add_sample(slots, stats::median(empties[0]), stats::median(empties[1]));
+    return true;
+  }
+
+  /// Which timed outputs are checked is decided after the release: about four a process are kept.
+  Status keep_some(int pair, int s, std::uint64_t seed) {
+    if (static_cast<int>(random_() % static_cast<std::uint64_t>(rounds_ * 2)) >= 4) return {};
+    const auto call = static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(sides_[s].calls));
+    return session_.oracle().collect(arenas_->id, seed, {call}, fmt::format("{}/{}", s, pair));
+  }
+
+  void add_sample(const std::vector<Slot>& slots, double empty_a, double empty_b) {
+    const double empty[2] = {empty_a, empty_b};
+    std::vector<double> ratios, times[2];
+    for (std::size_t i = 0; i + 4 <= slots.size(); i += 4) {
+      double sum[2] = {0, 0};
+      for (std::size_t k = i; k < i + 4; ++k) {
+        const Slot& slot = slots[k];
+        // An empty release longer than a full one happens only by a hiccup; a tenth keeps the logarithm finite.
+        const double ns = std::max(slot.outside_ns - empty[slot.side], 0.1 * slot.outside_ns);
+        sum[slot.side] += ns;
+        times[slot.side].push_back(ns / static_cast<double>(slot.calls));
+      }
+      ratios.push_back(std::log(sum[0] / static_cast<double>(sides_[0].calls)) -
+                       std::log(sum[1] / static_cast<double>(sides_[1].calls)));
+    }
+    PairSample sample;
+    sample.log_ratio = stats::median(ratios);
+    sample.rounds = static_cast<int>(ratios.size());
+    sample.a_ns = stats::median(times[0]);
+    sample.b_ns = stats::median(times[1]);
+    sample.a_empty_ns = empty_a;
+    sample.b_empty_ns = empty_b;
+    out_.rounds += sample.rounds;
+    out_.pairs.push_back(sample);
+    for (const Slot& slot : slots) out_.slots_s += slot.outside_ns * 1e-9;
+    out_.slots.insert(out_.slots.end(), slots.begin(), slots.end());
+  }
+
+  Status settle() {
+    HONE_TRY(const auto settled, session_.oracle().settle(options_.check_ms, 1));
+    for (const auto& s : settled) {
+      const bool ours = s.tag.rfind("1/", 0) == 0;
+      if (ours) ++out_.checked;
+      std::string why;
+      if (plausible(s.check, &why)) continue;
+      if (!ours)
+        return usage_error(fmt::format("an output of the baseline was wrong while it was timed: {}", why),
+                           "Verify the baseline first: hone verify TASK BASELINE");
+      Failure failure{"performance", "wrong_while_timed",
+                      "a timed call left a wrong output: " + why, {{"case", case_.label}, {"call", s.call}, {"seed", s.seed}}};
+      out_.failure = failure;
+      return {};
+    }
+    return {};
+  }
+
+  void conclude() {
+    if (out_.failure) {
+      out_.answer = Answer::invalid;
+      out_.reason = out_.failure->message;
+      return;
+    }
+    std::vector<double> ratios, a, b;
+    for (const PairSample& p : out_.pairs) {
+      ratios.push_back(p.log_ratio);
+      a.push_back(p.a_ns);
+      b.push_back(p.b_ns);
+    }
+    if (ratios.empty()) {
+      out_.answer = Answer::invalid;
+      out_.reason = "nothing was measured";
+      return;
+    }
+    out_.a_ns = stats::median(a);
+    out_.b_ns = stats::median(b);
+    out_.ratio = stats::map(stats::t_interval(ratios, options_.confidence), [](double x) { return std::exp(x); });
+    const double low = out_.ratio.low, high = out_.ratio.high, edge = 1 + options_.margin;
+    out_.answer = low > edge          ? Answer::faster
+                  : high < 1 / edge   ? Answer::slower
+                  : low > 1 / edge && high < edge ? Answer::same
+                                                  : Answer::undecided;
+    invalidate();
+  }
+
+  void invalidate() {
+    // The inside timer is the runner's claim. It cannot make a candidate faster, but when both clocks tell different
+    // stories about slots of a millisecond, something works outside the call.
+    std::vector<double> differences;
+    for (const Slot& slot : out_.slots)
+      if (slot.side == 1) differences.push_back((slot.outside_ns - slot.inside_ns) / slot.outside_ns);
+    const double typical_ns = out_.pairs.empty() ? 0 : out_.b_ns * static_cast<double>(out_.b_calls);
+    const double allowed = 0.25 + 400e3 / std::max(1.0, typical_ns);
+    const double seen = differences.empty() ? 0 : stats::median(differences);
+    if (std::abs(seen) > allowed) {
+      out_.answer = Answer::invalid;
+      out_.reason = fmt::format("the clock outside and the timer inside the runner disagree by {:.0f} %", 100 * seen);
+    }
+    if (nonlinear_ * 2 > static_cast<int>(out_.pairs.size())) {
+      out_.answer = Answer::invalid;
+      out_.reason = "time is not linear in the number of calls: the first call of a release does the work of later ones";
+    }
+  }
+
+  Session& session_;
+  const task::Case& case_;
+  const CompareOptions& options_;
+  std::mt19937_64 random_;
+  Side sides_[2];
+  std::vector<double> scalars_;
+  std::optional<Arenas> arenas_;
+  double slot_ns_[2] = {0, 0};
+  int rounds_ = 1;
+  int nonlinear_ = 0;
+  Comparison out_;
+};
+
+}  // namespace
+
+const char* name_of(Answer answer) {
+  switch (answer) {
+    case Answer::faster: return "faster";
+    case Answer::slower: return "slower";
+    case Answer::same: return "same";
+    case Answer::undecided: return "undecided";
+    case Answer::invalid: return "invalid";
+  }
+  return "invalid";
+}
+
+bool plausible(const runner::DrawCheck& check, std::string* why) {
+  if (check.inputs_changed) {
+    *why = "inputs changed";
+    return false;
+  }
+  for (const runner::OutputErrors& o : check.outputs) {
+    // The budget of DESIGN.md §7 needs draws pooled; a single draw is allowed four times as much.
+    const double n = static_cast<double>(std::max<std::int64_t>(1, o.counted));
+    const double rms_c = std::sqrt(o.sum2_candidate / n), rms_r = std::sqrt(o.sum2_reference / n);
+    const double lower_rms = o.has_lower ? std::sqrt(o.sum2_lower / n) : 0;
+    const double lower_max = o.has_lower ? o.max_lower : 0;
+    const bool wrong = o.exact_wrong > 0 || rms_c > 16 * std::max(rms_r, lower_rms) + 8 ||
+                       o.max_candidate > 16 * std::max(o.max_reference, lower_max) + 32;
+    if (wrong) {
+      *why = fmt::format("output '{}' element {} is {} where {} is true", o.name, o.worst.index, o.worst.value,
+                         o.worst.truth);
+      return false;
+    }
+  }
+  return true;
+}
+
+Result<Comparison> compare(runner::Session& session, const runner::Program& a, const runner::Program& b,
+                           const task::Case& on, const CompareOptions& options) {
+  return Comparer(session, a, b, on, options).run();
+}
+
+Result<Comparison> compare_sequential(runner::Session& session, const runner::Program& a, const runner::Program& b,
+                                      const task::Case& on, const CompareOptions& options, int most_pairs) {
+  const stats::LookPlan plan = stats::pair_looks(1 - options.confidence);
+  std::vector<double> ratios;
+  int look = 0;
+  for (std::size_t l = 0; l < plan.sizes.size() && plan.sizes[l] <= most_pairs; ++l) {
+    look = static_cast<int>(l);
+    CompareOptions part = options;
+    part.pairs = plan.sizes[l] - static_cast<int>(ratios.size());
+    part.slots_s = options.slots_s * part.pairs / options.pairs;
+    HONE_TRY(Comparison seen, compare(session, a, b, on, part));
+    if (seen.answer == Answer::invalid) return seen;
+    for (const PairSample& p : seen.pairs) ratios.push_back(p.log_ratio);
+    const stats::Decision decision = stats::decide(ratios, look, std::log1p(options.margin), plan);
+    if (decision.answer != stats::Answer::go_on) break;
+  }
+  // What was looked at until it pleased is biased; a fresh set of the size just fixed is not.
+  CompareOptions fresh = options;
+  fresh.pairs = std::max(options.pairs, static_cast<int>(ratios.size()));
+  fresh.slots_s = options.slots_s * fresh.pairs / options.pairs;
+  return compare(session, a, b, on, fresh);
+}
+
+Json samples_to_json(const Comparison& c) {
+  Json rows = Json::array();
+  for (const Slot& s : c.slots) rows.push_back({s.pair, s.round, s.side, s.calls, s.outside_ns, s.inside_ns});
+  Json pairs = Json::array();
+  for (const PairSample& p : c.pairs)
+    pairs.push_back({{"log_ratio", p.log_ratio}, {"rounds", p.rounds}, {"a_ns", p.a_ns}, {"b_ns", p.b_ns},
+                     {"a_empty_ns", p.a_empty_ns}, {"b_empty_ns", p.b_empty_ns}});
+  return {{"columns", {"pair", "round", "side", "calls", "outside_ns", "inside_ns"}}, {"rows", rows}, {"pairs", pairs}};
+}
+
+Json to_json(const Comparison& c) {
+  Json out = {{"answer", name_of(c.answer)}, {"ratio", number(c.ratio.mid)}, {"low", number(c.ratio.low)},
+              {"high", number(c.ratio.high)}, {"confidence", c.ratio.confidence}, {"a_ns", c.a_ns}, {"b_ns", c.b_ns},
+              {"a_calls", c.a_calls}, {"b_calls", c.b_calls}, {"pairs", c.pairs.size()}, {"rounds", c.rounds},
+              {"inputs", c.freshness}, {"cache", c.cold ? "cold" : "warm"}, {"checked", c.checked},
+              {"slots_s", c.slots_s}, {"wall_s", c.wall_s}};
+  if (!c.reason.empty()) out["reason"] = c.reason;
+  return out;
+}
+
+KeepOff::KeepOff(const std::vector<int>& cpus) {
+  cpu_set_t usable, wanted;
+  CPU_ZERO(&usable);
+  CPU_ZERO(&wanted);
+  if (::sched_getaffinity(0, sizeof usable, &usable) != 0) return;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &usable)) {
+      before_.push_back(cpu);
+      if (std::find(cpus.begin(), cpus.end(), cpu) == cpus.end()) CPU_SET(cpu, &wanted);
+    }
+  if (CPU_COUNT(&wanted) == 0 || ::sched_setaffinity(0, sizeof wanted, &wanted) != 0) before_.clear();
+}
+
+KeepOff::~KeepOff() {
+  if (before_.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : before_) CPU_SET(cpu, &set);
+  ::sched_setaffinity(0, sizeof set, &set);
+}
+
+}  // namespace hone::measure
