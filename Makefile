@@ -15,7 +15,7 @@ setup:
 
 build:
 	@scripts/setup.sh
-	@scripts/build.sh release -DHONE_TESTS=OFF
+	@scripts/build.sh release -DHONE_TESTS=OFF -DHONE_BENCH=OFF
 
 test:
 	@scripts/setup.sh test
@@ -30,14 +30,15 @@ test-all:
 demo: build
 	@scripts/demo.sh
 
-bench: build
+bench:
+	@scripts/setup.sh
 	@scripts/build.sh release -DHONE_TESTS=OFF -DHONE_BENCH=ON
 	@bench/run.sh build/release
 
 FUZZ_SECONDS ?= 60
 fuzz:
 	@scripts/setup.sh test
-	@scripts/build.sh fuzz -DHONE_TESTS=OFF
+	@scripts/build.sh fuzz -DHONE_TESTS=OFF -DHONE_BENCH=OFF
 	@scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
 
 format:
