@@ -239,6 +239,13 @@ Status read_compiler(const Line& line, Plan& plan) {
   return {};
 }
 
+Status read_expect(const Line& line, Plan& plan) {
+  const auto all = words(line.rest);
+  if (all.size() != 2) return line.error(shown(line.rest), "GATE REASON, such as correctness wrong_value");
+  plan.expects.push_back({std::string(all[0]), std::string(all[1]), line.number});
+  return {};
+}
+
 struct Reader {
   const char* word;
   Status (*read)(const Line&, Plan&);
@@ -246,6 +253,7 @@ struct Reader {
 constexpr Reader kReaders[] = {
     {"tune", read_tune},         {"require", read_require}, {"scratch", read_scratch},   {"function", read_function},
     {"kernel", read_kernel},     {"flags", read_flags},     {"compiler", read_compiler},
+    {"expect", read_expect},
 };
 
 std::vector<std::string> known_words() {

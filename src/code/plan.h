@@ -46,12 +46,17 @@ struct Plan {
     std::string text;  ///< `$NAME` or `${NAME}` stands for a tunable's value
     int line = 0;
   };
+  struct Expect {
+    std::string gate, reason;  ///< a failure's words (judge/reasons.h); of several lines any one may hold
+    int line = 0;
+  };
   std::vector<Tune> tunables;
   std::vector<Require> requires_;
   std::vector<Scratch> scratch;
   std::vector<Function> functions;
   std::vector<Kernel> kernels;
   std::vector<Flag> flags;
+  std::vector<Expect> expects;  ///< of a wrong example: how it fails; nothing else reads it
   std::string compiler;  ///< as written; empty: not stated
   int compiler_line = 0;
 };

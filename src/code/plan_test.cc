@@ -49,6 +49,7 @@ TEST(Plan, EveryLineOfTheFormat) {
       "// hone:compiler clang++\n"
       "// hone:kernel k grid=(ceil_div(N, 4), D) block=(32, 4, 1) shared=(TILE * 4)\n"
       "// hone:tune LONG = 1 2 \\\n   3\n"
+      "// hone:expect memory race\n"
       "// about hone:tune: this is prose\n"
       "const char* s = \"// hone:tune NOT = 1\";\n",
       "k.cc");
@@ -58,6 +59,8 @@ TEST(Plan, EveryLineOfTheFormat) {
   EXPECT_EQ(plan->tunables[1].values, (std::vector<std::string>{"-O2", "-O3", "none"}));
   EXPECT_EQ(plan->tunables[2].values, (std::vector<std::string>{"1", "2", "3"}));
   EXPECT_EQ(plan->tunables[2].line, 11);
+  ASSERT_EQ(plan->expects.size(), 1u);
+  EXPECT_EQ(plan->expects[0].gate + "/" + plan->expects[0].reason, "memory/race");
   ASSERT_EQ(plan->requires_.size(), 1u);
   EXPECT_EQ(plan->requires_[0].expression, "TILE * 4 <= 4096 && TILE > 1");
   ASSERT_EQ(plan->scratch.size(), 2u);
@@ -109,6 +112,7 @@ TEST(Plan, EachMistakeNamesFileLineFoundAndExpected) {
       {"// hone:flags O3", "found 'O3', expected a flag that begins with -"},
       {"// hone:compiler", "found nothing, expected g++ or clang++"},
       {"// hone:compiler g++\n// hone:compiler g++", "found a second compiler (first on line 1)"},
+      {"// hone:expect correctness", "found 'correctness', expected GATE REASON"},
       {"/* hone:tune A = 1 */", "found a plan line in /* */"},
   };
   for (const Mistake& mistake : mistakes) {

@@ -1,7 +1,7 @@
 // A row is summed in UNROLL independent sums, so that no product waits for the sum before it; rows are given
 // out so that each of PARTS parts has the same number of stored elements, not of rows.
-// hone:tune UNROLL = 8 4 16 2
-// hone:tune SIMD = 0 1
+// hone:tune UNROLL = 4 8 16 2
+// hone:tune SIMD = 1 0
 // hone:tune PARTS = 2 1 8 32
 // hone:tune T = 2 1
 // hone:function spmv_csr threads=(T)

@@ -1,0 +1,19 @@
+// hone:expect correctness unwritten
+// Writes y only where a row has elements.
+// hone:function spmv_csr threads=(2)
+#include <cstdint>
+
+extern "C" void spmv_csr(const int32_t* rowptr, const int32_t* col, const float* val, const float* x,
+                         float* y, int R) {
+#pragma omp parallel for
+  for (int i = 0; i < R; ++i) {
+    if (rowptr[i] == rowptr[i + 1]) {
+      continue;
+    }
+    float sum = 0;
+    for (int k = rowptr[i]; k < rowptr[i + 1]; ++k) {
+      sum += val[k] * x[col[k]];
+    }
+    y[i] = sum;
+  }
+}
