@@ -1,6 +1,7 @@
 #include "stats/distributions.h"
 
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <numbers>
 
@@ -89,7 +90,9 @@ double beta_quantile(double a, double b, double p) {
 double student_cdf(double t, double df) {
   if (std::isnan(t) || !(df > 0)) return kNan;
   if (std::isinf(t)) return t > 0 ? 1 : 0;
-  const double tail = 0.5 * incomplete_beta(df / 2, 0.5, df / (df + t * t));
+  // The complement keeps the digits near the median, the direct form those of the tail.
+  const double tail = t * t < df ? 0.5 - 0.5 * incomplete_beta(0.5, df / 2, t * t / (df + t * t))
+                                 : 0.5 * incomplete_beta(df / 2, 0.5, df / (df + t * t));
   return t > 0 ? 1 - tail : tail;
 }
 
@@ -99,14 +102,17 @@ double student_quantile(double p, double df) {
   if (p == 1) return kInfinity;
   if (p == 0.5) return 0;
   const double tail = p < 0.5 ? p : 1 - p;
-  // y = t² / (df + t²) has I_y(1/2, df/2) = 1 − 2 tail; near y = 1 its complement is the accurate one.
-  const double x = beta_quantile(df / 2, 0.5, 2 * tail);
-  const double t = std::sqrt(df * (1 - x) / x);
-  // Close to the median 1 − x has lost digits; one Newton step there restores them.
-  const double density = std::exp(-(df + 1) / 2 * std::log1p(t * t / df) - log_beta(df / 2, 0.5)) /
-                         std::sqrt(df);
-  const double polished = t + (student_cdf(-t, df) - tail) / density;
-  const double magnitude = std::isfinite(polished) ? polished : t;
+  // x = df / (df + t²) has I_x(df/2, 1/2) = 2 tail. Towards the median x nears 1 and its complement y, with
+  // I_y(1/2, df/2) = 1 − 2 tail, is the one that keeps its digits.
+  double x = 0, y = 0;
+  if (tail < 0.25) {
+    x = beta_quantile(df / 2, 0.5, 2 * tail);
+    y = 1 - x;
+  } else {
+    y = beta_quantile(0.5, df / 2, 1 - 2 * tail);
+    x = 1 - y;
+  }
+  const double magnitude = std::sqrt(df * y / x);
   return p < 0.5 ? -magnitude : magnitude;
 }
 

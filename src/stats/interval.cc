@@ -60,6 +60,23 @@ Interval t_interval(std::span<const double> xs, double confidence) {
   return result;
 }
 
+Interval skew_interval(std::span<const double> xs, double confidence) {
+  Interval result = t_interval(xs, confidence);
+  const double deviation = standard_deviation(xs);
+  if (xs.size() < 3 || bad_confidence(confidence) || !(deviation > 0)) return result;
+  const auto n = static_cast<double>(xs.size());
+  double cubes = 0;
+  for (double x : xs) cubes += std::pow((x - result.mid) / deviation, 3);
+  const double skewness = cubes * n / ((n - 1) * (n - 2));
+  if (std::fabs(skewness) < 1e-9) return result;
+  const double root = std::sqrt(n), ratio = skewness / root;
+  const auto undo = [&](double t) { return 3 / ratio * (std::cbrt(1 + ratio * (t - ratio / 6)) - 1); };
+  const double t = student_quantile(0.5 + confidence / 2, n - 1);
+  result.low = std::min(result.low, result.mid - deviation / root * undo(t));
+  result.high = std::max(result.high, result.mid - deviation / root * undo(-t));
+  return result;
+}
+
 Interval order_statistic_interval(std::span<const double> xs, double confidence) {
   Interval result;
   result.confidence = confidence;

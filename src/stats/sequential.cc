@@ -53,7 +53,7 @@ Decision decide(std::span<const double> log_ratios, int look, double margin, con
   const std::vector<double> shares = spend(plan);
   if (look < 0 || static_cast<std::size_t>(look) >= shares.size()) return decision;
   const double confidence = 1 - shares[static_cast<std::size_t>(look)];
-  decision.interval = plan.centre == Centre::mean ? t_interval(log_ratios, confidence)
+  decision.interval = plan.centre == Centre::mean ? skew_interval(log_ratios, confidence)
                                                   : order_statistic_interval(log_ratios, confidence);
   const auto& [low, mid, high, level] = decision.interval;
   const bool last = static_cast<std::size_t>(look) + 1 == shares.size();

@@ -22,7 +22,7 @@
 namespace hone::stats {
 
 enum class Spending { equal, proportional, late };
-enum class Centre { mean, median };  ///< t interval of the mean, or order-statistic interval of the median
+enum class Centre { mean, median };  ///< skew-aware t interval of the mean, or order-statistic interval of the median
 
 struct LookPlan {
   std::vector<int> sizes;  ///< units at each look, increasing
@@ -31,7 +31,7 @@ struct LookPlan {
   Centre centre = Centre::mean;
 };
 
-LookPlan pair_looks(double alpha = 0.05);   ///< 8, 16, 32 pairs of processes, t intervals of the mean
+LookPlan pair_looks(double alpha = 0.05);   ///< 8, 16, 32 pairs of processes, skew_interval of the mean
 LookPlan round_looks(double alpha = 0.05);  ///< 16, 32, 64, 128 rounds, order-statistic intervals of the median
 
 /// Share of alpha for each look; sums to alpha.
