@@ -21,7 +21,7 @@ const std::vector<DTypeTypes>& table() {
   static const std::vector<DTypeTypes> kTable = {
       {DType::f64, {"double"}},
       {DType::f32, {"float"}},
-      {DType::f16, {"_Float16", "hone_f16", "uint16_t", "unsigned short"}},
+      {DType::f16, {"hone_f16", "_Float16", "uint16_t", "unsigned short"}},
       {DType::bf16, {"hone_bf16", "__bf16", "uint16_t", "unsigned short"}},
       {DType::i64, {"int64_t", "long", "long long", "ptrdiff_t", "ssize_t"}},
       {DType::i32, {"int", "int32_t"}},
@@ -148,7 +148,8 @@ Result<std::string> Binder::output(const Function& function, const Parameter& pa
   if (!parameter.pointer) {
     return refuse(function, parameter, "is a value, yet the output is a tensor", fmt::format("take it as {}*", wanted));
   }
-  const bool hone_out = floating && parameter.type == "HONE_OUT";
+  const bool own_out = parameter.type == "HONE_OUT_" + tensor.name;
+  const bool hone_out = floating && (parameter.type == "HONE_OUT" || own_out);
   if (floating && is_reference() && !hone_out) {
     return refuse(function, parameter, "has a fixed type, yet this build of a reference needs wider outputs",
                   "floating outputs of a reference are HONE_OUT*, its arithmetic HONE_REAL");
@@ -157,13 +158,13 @@ Result<std::string> Binder::output(const Function& function, const Parameter& pa
     return refuse(function, parameter, fmt::format("does not match the output's dtype {}", name_of(tensor.dtype)),
                   fmt::format("take it as {}*", fmt::join(types, "* or ")));
   }
-  if (hone_out && !is_reference()) {
+  if (hone_out && !own_out && !is_reference()) {
     // HONE_OUT is one type for the whole source: here the storage type of the first floating output.
     for (const task::Tensor& other : task_.outputs) {
       if (!task::is_floating(other.dtype)) continue;
       if (other.dtype == tensor.dtype) break;
       return refuse(function, parameter, fmt::format("is HONE_OUT, which is {} here, yet the output's dtype is {}", types_of(other.dtype)[0], name_of(tensor.dtype)),
-                    fmt::format("the outputs differ in dtype: write a baseline of its own that takes {}*", types[0]));
+                    fmt::format("the outputs differ in dtype: take it as HONE_OUT_{}*", tensor.name));
     }
   }
   if (!parameter.is_const) written_.insert(tensor.name);
@@ -204,11 +205,11 @@ Result<std::string> Binder::scalar(const Function& function, const Parameter& pa
     return refuse(function, parameter, fmt::format("does not match the scalar's dtype {}", name_of(scalar.dtype)),
                   fmt::format("take it as {}", fmt::join(types, " or ")));
   }
-  if (real && scalar.dtype == DType::bf16) {
-    bf16_scalar_ = true;  // no compiler of ours has arithmetic on bf16 that g++ 12 knows
-    return fmt::format("(HONE_REAL)hone_from_bf16(hone_arguments[{}])", at);
+  if (real) {
+    // Through float, because the prelude's half types convert to nothing else. It is exact.
+    const bool half = scalar.dtype == DType::f16 || scalar.dtype == DType::bf16;
+    return fmt::format("(HONE_REAL){}*(const {}*)hone_arguments[{}]", half ? "(float)" : "", types[0], at);
   }
-  if (real) return fmt::format("(HONE_REAL)*(const {}*)hone_arguments[{}]", types[0], at);
   return fmt::format("*(const {}*)hone_arguments[{}]", parameter.type, at);
 }
 

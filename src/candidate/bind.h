@@ -30,7 +30,6 @@ class Binder {
   const std::vector<std::string>& lines() const { return lines_; }  ///< "f: x=input 0"
   const std::map<std::string, std::string>& narrow_dims() const { return narrow_; }
   bool in_place() const;
-  bool needs_bf16_scalar() const { return bf16_scalar_; }
 
  private:
   Result<std::string> one(const Function& function, const Parameter& parameter, bool select);
@@ -53,7 +52,6 @@ class Binder {
   std::map<std::string, std::string> narrow_;
   std::set<std::string> named_;    // tensors that some parameter names
   std::set<std::string> written_;  // tensors taken without const
-  bool bf16_scalar_ = false;
 };
 
 }  // namespace hone::candidate

@@ -254,11 +254,6 @@ Result<Resolved> resolve(const Candidate& candidate, const Assignment& assignmen
     HONE_TRY(select, select_functions(candidate, task, binder));
   }
   resolved.source = with_constants(candidate, assignment, tokens);
-  if (binder.needs_bf16_scalar()) {
-    resolved.source += "static float hone_from_bf16(const void* at) {\n  unsigned short half;\n  unsigned bits;\n  float value;\n"
-                       "  __builtin_memcpy(&half, at, 2);\n  bits = (unsigned)half << 16;\n"
-                       "  __builtin_memcpy(&value, &bits, 4);\n  return value;\n}\n";
-  }
   resolved.source += entry + select;
   resolved.binding = binder.lines();
   resolved.narrow_dims = binder.narrow_dims();
