@@ -23,6 +23,7 @@ function(hone_room name)
       target_precompile_headers(hone_${name} PRIVATE ${HONE_PCH_HEADERS})
     endif()
   endif()
+  include(${CMAKE_CURRENT_SOURCE_DIR}/src/${name}/room.cmake OPTIONAL)
   set_property(GLOBAL APPEND PROPERTY HONE_ROOMS ${name})
 endfunction()
 

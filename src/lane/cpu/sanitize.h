@@ -21,6 +21,7 @@ struct SanitizeArgument {
   std::size_t size = 0;              ///< bytes of the buffer; 0 is legal
   std::span<const std::byte> bytes;  ///< initial content (inputs, inout, dims as int64_t, scalars); empty:
                                      ///< uninitialised, poisoned for MSan
+  std::size_t align = 256;           ///< bytes, a power of two of at least 16; the task's
   bool writable = false;             ///< outputs and scratch; the rest must come back unchanged
   bool output = false;               ///< its bytes come back in SanitizeOutcome::outputs and must be initialised
 };
@@ -47,8 +48,10 @@ struct SanitizeOutcome {
   double compile_ms = 0, run_ms = 0;
 };
 
-/// A candidate that does not build under the tool is `unavailable` when the tool is at fault (a missing
-/// runtime, a construct only the other compiler knows). Thread-safe.
+/// `unavailable` also when the source does not build under the tool: the tool's compiler or runtime is
+/// missing, or it knows a construct only of the other compiler. The memory tool leaves OpenMP out (one thread),
+/// and the thread tool needs clang with Archer. The tools run inside the candidate's process, so they find
+/// mistakes; they are no wall against malice. Thread-safe.
 Result<SanitizeOutcome> run_sanitized(Tool tool, const candidate::Resolved& resolved, const SanitizeInputs& inputs,
                                       const SanitizeLimits& limits = {});
 
