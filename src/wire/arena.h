@@ -1,6 +1,7 @@
 #pragma once
 // Shared tensors: memory that one process owns and another maps between guards. The seals, not the
-// protection bits, keep a receiver from writing: mprotect could be undone by the code that is judged.
+// protection bits, keep a receiver from writing: mprotect could be undone by the code that is
+// judged.
 
 #include <cstddef>
 #include <cstdint>
@@ -57,8 +58,8 @@ class Mapping {
   std::size_t reserved_ = 0;
 };
 
-/// Maps `bytes` of `fd` from the page-aligned `offset`, shared. 0 bytes give an empty Mapping. Fails
-/// when the file is shorter, or when `writable` is asked of a sealed input.
+/// Maps `bytes` of `fd` from the page-aligned `offset`, shared. 0 bytes give an empty Mapping.
+/// Fails when the file is shorter, or when `writable` is asked of a sealed input.
 Result<Mapping> map_guarded(int fd, std::uint64_t offset, std::size_t bytes, bool writable,
                             bool populate = true);
 

@@ -1,6 +1,7 @@
 #pragma once
-// Frames: how two processes of Hone talk over any byte stream. "HON1", u32 length of the header, u64
-// length of the payload (little endian), a JSON header, raw bytes. docs/frames/ shows golden ones.
+// Frames: how two processes of Hone talk over any byte stream. "HON1", u32 length of the header,
+// u64 length of the payload (little endian), a JSON header, raw bytes. docs/frames/ shows golden
+// ones.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,9 +22,9 @@ constexpr std::size_t kFramePrefixBytes = 16;
 constexpr std::int64_t kNoTimeout = -1;
 
 struct Frame {
-  Json header;                 ///< always an object
-  std::string bytes;           ///< the payload, raw
-  std::vector<UniqueFd> fds;   ///< descriptors that came along (unix sockets only), close-on-exec
+  Json header;                ///< always an object
+  std::string bytes;          ///< the payload, raw
+  std::vector<UniqueFd> fds;  ///< descriptors that came along (unix sockets only), close-on-exec
 };
 
 /// What a receiver puts up with; more is a broken frame.
@@ -42,7 +43,8 @@ Status send_frame(int fd, const Json& header, std::span<const std::byte> bytes =
                   std::span<const int> fds = {}, std::int64_t timeout_ns = 10'000'000'000);
 
 /// Waits for one whole frame. nullopt: the peer closed between frames. Errors: is_timeout,
-/// is_broken_frame (wrong magic, over a limit, not JSON, cut off); after either, end the connection.
+/// is_broken_frame (wrong magic, over a limit, not JSON, cut off); after either, end the
+/// connection.
 Result<std::optional<Frame>> receive_frame(int fd, const FrameLimits& limits = {},
                                            std::int64_t timeout_ns = kNoTimeout);
 
@@ -55,7 +57,8 @@ bool is_broken_frame(const Error& error);
 class FrameDecoder {
  public:
   explicit FrameDecoder(FrameLimits limits = {}) : limits_(limits) {}
-  /// An error (is_broken_frame) as soon as the bytes cannot become a frame; then every later call fails.
+  /// An error (is_broken_frame) as soon as the bytes cannot become a frame; then every later call
+  /// fails.
   Status feed(std::span<const std::byte> bytes);
   /// The oldest whole frame, if there is one; a header that is not a JSON object is an error.
   Result<std::optional<Frame>> take();
@@ -84,8 +87,8 @@ struct Schema {
   std::vector<Field> fields;
 };
 
-/// Each required key is there, each key is known, each value has its type; an integer is a number, a
-/// number written as "nan", "inf" or "-inf" too. The error names schema, key, found and expected.
+/// Each required key is there, each key is known, each value has its type; an integer is a number,
+/// a number written as "nan", "inf" or "-inf" too. The error names schema, key, found and expected.
 Status check_schema(const Json& header, const Schema& schema);
 
 }  // namespace hone::wire
