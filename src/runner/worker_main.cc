@@ -1,0 +1,46 @@
+// hone-worker: the program behind every process that is not the coordinator. Its first argument is
+// the role; each role is one line in the table.
+
+#include <sys/prctl.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "runner/oracle_main.h"
+#include "runner/runner_main.h"
+#include "wire/jail_helper.h"
+#include "wire/jail_probe.h"
+
+namespace {
+
+struct Role {
+  const char* name;
+  int (*main)(int argc, char** argv);  ///< argv[0] is the role
+  bool hidden;
+};
+
+constexpr Role kRoles[] = {
+    {"jail", hone::wire::jail_main, false},
+    {"runner", hone::runner::runner_main, false},
+    {"oracle", hone::runner::oracle_main, false},
+    {"probe", hone::wire::probe_main, true},
+};
+
+int usage() {
+  std::fputs("hone-worker is started by hone, not by hand. Roles:", stderr);
+  for (const Role& role : kRoles)
+    if (!role.hidden) std::fprintf(stderr, " %s", role.name);
+  std::fputs("\n", stderr);
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Other processes of the jail's user may not look into this one.
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  if (argc >= 2)
+    for (const Role& role : kRoles)
+      if (std::strcmp(role.name, argv[1]) == 0) return role.main(argc - 1, argv + 1);
+  return usage();
+}
