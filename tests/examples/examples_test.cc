@@ -134,7 +134,7 @@ TEST_P(Example, WrongCandidatesBindAndSayHowTheyFail) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Example, testing::ValuesIn(examples()), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(All, Example, testing::ValuesIn(examples()), [](const auto& example) { return example.param; });
 
 }  // namespace
 }  // namespace hone
