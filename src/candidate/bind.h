@@ -1,5 +1,6 @@
 #pragma once
-// Binding of parameters, by name, to tensors, scratch, dims and scalars (the table in docs/candidate.md).
+// Binding of parameters, by name, to tensors, scratch, dims and scalars (the table in
+// docs/candidate.md).
 
 #include <set>
 #include <string>
@@ -22,7 +23,8 @@ class Binder {
 
   /// One C++ expression a parameter, "(const float*)hone_arguments[0]".
   Result<std::vector<std::string>> bind(const Function& function);
-  /// The arguments of the function that finds a selected value: inputs, dims, scalars, `element`, `index`.
+  /// The arguments of the function that finds a selected value: inputs, dims, scalars, `element`,
+  /// `index`.
   Result<std::vector<std::string>> bind_select(const code::Signature& signature);
   /// After all functions: every output is written by one of them.
   Status check_complete() const;
@@ -33,12 +35,17 @@ class Binder {
 
  private:
   Result<std::string> one(const Function& function, const Parameter& parameter, bool select);
-  Result<std::string> input(const Function& function, const Parameter& parameter, std::size_t index, std::size_t at);
-  Result<std::string> output(const Function& function, const Parameter& parameter, std::size_t index, std::size_t at);
-  Result<std::string> scratch(const Function& function, const Parameter& parameter, std::size_t index, std::size_t at);
+  Result<std::string> input(const Function& function, const Parameter& parameter, std::size_t index,
+                            std::size_t at);
+  Result<std::string> output(const Function& function, const Parameter& parameter,
+                             std::size_t index, std::size_t at);
+  Result<std::string> scratch(const Function& function, const Parameter& parameter,
+                              std::size_t index, std::size_t at);
   Result<std::string> dim(const Function& function, const Parameter& parameter, std::size_t at);
-  Result<std::string> scalar(const Function& function, const Parameter& parameter, std::size_t index, std::size_t at);
-  Error refuse(const Function& function, const Parameter& parameter, const std::string& why, std::string cure) const;
+  Result<std::string> scalar(const Function& function, const Parameter& parameter,
+                             std::size_t index, std::size_t at);
+  Error refuse(const Function& function, const Parameter& parameter, const std::string& why,
+               std::string cure) const;
   Error unknown(const Function& function, const Parameter& parameter) const;
   bool is_reference() const { return build_ == Build::oracle || build_ == Build::rounded; }
   /// The output that overwrites input `index`, or -1.

@@ -21,11 +21,13 @@ std::vector<std::string> tunable_names(const Candidate& candidate) {
 }
 
 bool has_words(const Tunable& tunable) {
-  return std::any_of(tunable.values.begin(), tunable.values.end(), [](const auto& v) { return !code::integer_value(v); });
+  return std::any_of(tunable.values.begin(), tunable.values.end(),
+                     [](const auto& v) { return !code::integer_value(v); });
 }
 
 /// Parses an expression of the plan; words cannot be counted with.
-Result<task::Expression> expression(const Candidate& candidate, const std::string& text, int line, const char* what) {
+Result<task::Expression> expression(const Candidate& candidate, const std::string& text, int line,
+                                    const char* what) {
   auto parsed = task::Expression::parse(text);
   if (!parsed) {
     Error error = std::move(parsed).error();
@@ -35,7 +37,8 @@ Result<task::Expression> expression(const Candidate& candidate, const std::strin
   for (const std::string& name : parsed->names()) {
     for (const Tunable& tunable : candidate.tunables) {
       if (tunable.name == name && has_words(tunable)) {
-        return usage_error(fmt::format("{}:{}: {}: '{}' has values that are not integers", candidate.path, line, what, name),
+        return usage_error(fmt::format("{}:{}: {}: '{}' has values that are not integers",
+                                       candidate.path, line, what, name),
                            "use an integer tunable in expressions, words in hone:flags only");
       }
     }
@@ -62,20 +65,25 @@ Status take_flags(const code::Plan& plan, Candidate& candidate) {
   for (const auto& flag : plan.flags) {
     for (const std::string& name : flag_names(flag.text)) {
       if (std::find(known.begin(), known.end(), name) == known.end()) {
-        return usage_error(fmt::format("{}:{}: found '{}', expected the name of a tunable after '$'{}", candidate.path,
-                                       flag.line, flag.text, did_you_mean(name, known)),
-                           "declare it: // hone:tune NAME = -O2 -O3");
+        return usage_error(
+            fmt::format("{}:{}: found '{}', expected the name of a tunable after '$'{}",
+                        candidate.path, flag.line, flag.text, did_you_mean(name, known)),
+            "declare it: // hone:tune NAME = -O2 -O3");
       }
       used.push_back(name);
     }
     candidate.flags.push_back(flag.text);
   }
   for (const auto& tune : plan.tunables) {
-    if (!has_words({tune.name, tune.values}) || std::find(used.begin(), used.end(), tune.name) != used.end()) continue;
-    const auto word = std::find_if(tune.values.begin(), tune.values.end(), [](const auto& v) { return !code::integer_value(v); });
-    return usage_error(fmt::format("{}:{}: tunable '{}' has the word '{}', and no hone:flags line uses ${}", candidate.path,
-                                   tune.line, tune.name, *word, tune.name),
-                       "the source sees integers only; write the choices as 0, 1, 2");
+    if (!has_words({tune.name, tune.values}) ||
+        std::find(used.begin(), used.end(), tune.name) != used.end())
+      continue;
+    const auto word = std::find_if(tune.values.begin(), tune.values.end(),
+                                   [](const auto& v) { return !code::integer_value(v); });
+    return usage_error(
+        fmt::format("{}:{}: tunable '{}' has the word '{}', and no hone:flags line uses ${}",
+                    candidate.path, tune.line, tune.name, *word, tune.name),
+        "the source sees integers only; write the choices as 0, 1, 2");
   }
   return {};
 }
@@ -88,7 +96,8 @@ Status take_scratch(const code::Plan& plan, Candidate& candidate) {
     auto dtype = task::dtype_from(written.dtype);
     if (!dtype) {
       Error error = std::move(dtype).error();
-      error.message = fmt::format("{}:{}: scratch '{}': {}", candidate.path, written.line, written.name, error.message);
+      error.message = fmt::format("{}:{}: scratch '{}': {}", candidate.path, written.line,
+                                  written.name, error.message);
       return error;
     }
     scratch.dtype = *dtype;
@@ -123,7 +132,8 @@ Result<std::string> only_function(const Candidate& candidate) {
   const bool extern_c = !names.empty();
   if (names.empty()) {
     for (const auto& signature : all) {
-      if (!signature.is_static && !signature.is_template && signature.scope.empty()) names.push_back(signature.name);
+      if (!signature.is_static && !signature.is_template && signature.scope.empty())
+        names.push_back(signature.name);
     }
   }
   if (names.size() == 1) return names[0];
@@ -131,14 +141,16 @@ Result<std::string> only_function(const Candidate& candidate) {
     return usage_error(fmt::format("{}: found no function to call", candidate.path),
                        "define extern \"C\" void NAME(…) { … } and name it: // hone:function NAME");
   }
-  return usage_error(fmt::format("{}: found no hone:function line and {} {}functions: {}", candidate.path, names.size(),
-                                 extern_c ? "extern \"C\" " : "", fmt::join(names, ", ")),
-                     fmt::format("say which to call: // hone:function {}", names[0]));
+  return usage_error(
+      fmt::format("{}: found no hone:function line and {} {}functions: {}", candidate.path,
+                  names.size(), extern_c ? "extern \"C\" " : "", fmt::join(names, ", ")),
+      fmt::format("say which to call: // hone:function {}", names[0]));
 }
 
 Status take_functions(const code::Plan& plan, Candidate& candidate) {
   if (!plan.kernels.empty()) {
-    return usage_error(fmt::format("{}:{}: found hone:kernel, which the cpu lane has no use for", candidate.path, plan.kernels[0].line),
+    return usage_error(fmt::format("{}:{}: found hone:kernel, which the cpu lane has no use for",
+                                   candidate.path, plan.kernels[0].line),
                        "name a host function: // hone:function NAME threads=(1)");
   }
   for (const auto& written : plan.functions) {
@@ -175,14 +187,16 @@ Result<Candidate> parse(std::string source, std::string path) {
   for (const auto& scratch : plan.scratch) {
     const auto names = tunable_names(candidate);
     if (std::find(names.begin(), names.end(), scratch.name) != names.end()) {
-      return usage_error(fmt::format("{}:{}: scratch '{}' has the name of a tunable", candidate.path, scratch.line, scratch.name),
+      return usage_error(fmt::format("{}:{}: scratch '{}' has the name of a tunable",
+                                     candidate.path, scratch.line, scratch.name),
                          "rename one of them");
     }
   }
   HONE_CHECK(take_flags(plan, candidate));
   if (!plan.compiler.empty() && plan.compiler != "g++" && plan.compiler != "clang++") {
-    return usage_error(fmt::format("{}:{}: found compiler '{}', expected g++ or clang++{}", candidate.path, plan.compiler_line,
-                                   scrub(plan.compiler, 60), did_you_mean(plan.compiler, {"g++", "clang++"})));
+    return usage_error(fmt::format("{}:{}: found compiler '{}', expected g++ or clang++{}",
+                                   candidate.path, plan.compiler_line, scrub(plan.compiler, 60),
+                                   did_you_mean(plan.compiler, {"g++", "clang++"})));
   }
   candidate.compiler = plan.compiler;
   HONE_CHECK(take_functions(plan, candidate));
@@ -204,8 +218,10 @@ std::string source_identity(const Candidate& candidate, const Assignment& assign
 Json to_json(const Assignment& assignment) {
   Json json = Json::object();
   for (const auto& [name, value] : assignment) {
-    if (const auto integer = code::integer_value(value)) json[name] = *integer;
-    else json[name] = value;
+    if (const auto integer = code::integer_value(value))
+      json[name] = *integer;
+    else
+      json[name] = value;
   }
   return json;
 }
@@ -214,16 +230,20 @@ Result<Assignment> assignment_from(const Json& json) {
   if (!json.is_object()) return usage_error("assignment: expected an object of names and values");
   Assignment assignment;
   for (const auto& [name, value] : json.items()) {
-    if (value.is_string()) assignment[name] = value.get<std::string>();
-    else if (value.is_number_integer()) assignment[name] = std::to_string(value.get<std::int64_t>());
-    else return usage_error(fmt::format("assignment: '{}' is neither an integer nor a word", name));
+    if (value.is_string())
+      assignment[name] = value.get<std::string>();
+    else if (value.is_number_integer())
+      assignment[name] = std::to_string(value.get<std::int64_t>());
+    else
+      return usage_error(fmt::format("assignment: '{}' is neither an integer nor a word", name));
   }
   return assignment;
 }
 
 std::string text_of(const Assignment& assignment) {
   std::string text;
-  for (const auto& [name, value] : assignment) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  for (const auto& [name, value] : assignment)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
   return text;
 }
 

@@ -1,5 +1,6 @@
-// Every source of the shipped examples is one that this room reads: references in all their builds, candidates
-// at their default point, and the wrong ones too, for being wrong is the later gates' matter.
+// Every source of the shipped examples is one that this room reads: references in all their builds,
+// candidates at their default point, and the wrong ones too, for being wrong is the later gates'
+// matter.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -12,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string resolve_all(const fs::path& file, const task::Task& task, const std::vector<Build>& builds) {
+std::string resolve_all(const fs::path& file, const task::Task& task,
+                        const std::vector<Build>& builds) {
   auto c = read(file.string());
   if (!c) return c.error().text();
   auto a = default_assignment(*c, task);
@@ -37,7 +39,10 @@ TEST(Examples, EverySourceParsesAndBinds) {
     const auto task = task::read_task(folder.path());
     EXPECT_TRUE(task.ok()) << task.error().text();
     if (!task.ok()) continue;
-    EXPECT_EQ(resolve_all(folder.path() / task->reference.at("cpu"), *task, {Build::oracle, Build::rounded, Build::baseline}), "") << folder.path();
+    EXPECT_EQ(resolve_all(folder.path() / task->reference.at("cpu"), *task,
+                          {Build::oracle, Build::rounded, Build::baseline}),
+              "")
+        << folder.path();
     for (const auto& entry : fs::recursive_directory_iterator(folder.path() / "candidates")) {
       if (entry.path().extension() != ".cpp") continue;
       EXPECT_EQ(resolve_all(entry.path(), *task, {Build::candidate}), "") << entry.path();

@@ -1,5 +1,5 @@
-// The source a lane compiles: the user's text with its own line numbers, the tunables as constants, and one
-// entry point that calls every function with what was bound to it.
+// The source a lane compiles: the user's text with its own line numbers, the tunables as constants,
+// and one entry point that calls every function with what was bound to it.
 
 #include <fmt/format.h>
 
@@ -32,7 +32,8 @@ std::string directive_word(const Token& token) {
   return std::string(rest.substr(0, length));
 }
 
-/// Where constants may stand: a line start after the leading directives, outside every #if, before any code.
+/// Where constants may stand: a line start after the leading directives, outside every #if, before
+/// any code.
 std::size_t place_of_constants(std::string_view source, const std::vector<Token>& tokens) {
   std::size_t place = 0;
   int depth = 0;
@@ -59,41 +60,53 @@ std::size_t place_of_constants(std::string_view source, const std::vector<Token>
 
 std::string constant_line(const std::string& name, std::int64_t value) {
   if (value == std::numeric_limits<std::int64_t>::min()) {
-    return fmt::format("constexpr long long {} = -{}LL - 1;\n", name, std::numeric_limits<std::int64_t>::max());
+    return fmt::format("constexpr long long {} = -{}LL - 1;\n", name,
+                       std::numeric_limits<std::int64_t>::max());
   }
-  const bool fits = value >= std::numeric_limits<int>::min() + 1 && value <= std::numeric_limits<int>::max();
-  return fmt::format("constexpr {} {} = {}{};\n", fits ? "int" : "long long", name, value, fits ? "" : "LL");
+  const bool fits =
+      value >= std::numeric_limits<int>::min() + 1 && value <= std::numeric_limits<int>::max();
+  return fmt::format("constexpr {} {} = {}{};\n", fits ? "int" : "long long", name, value,
+                     fits ? "" : "LL");
 }
 
 std::string file_name(const std::string& path) {
   std::string name = std::filesystem::path(path).filename().string();
   for (char& c : name) {
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_' && c != '-' && c != '+') c = '_';
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_' && c != '-' &&
+        c != '+')
+      c = '_';
   }
   return name.empty() ? "candidate.cc" : name;
 }
 
 /// The user's text with constants put in and its lines numbered as they were.
-std::string with_constants(const Candidate& candidate, const Assignment& assignment, const std::vector<Token>& tokens) {
+std::string with_constants(const Candidate& candidate, const Assignment& assignment,
+                           const std::vector<Token>& tokens) {
   const std::string name = file_name(candidate.path);
   const std::size_t place = place_of_constants(candidate.source, tokens);
-  const auto line = 1 + std::count(candidate.source.begin(), candidate.source.begin() + static_cast<std::ptrdiff_t>(place), '\n');
+  const auto line =
+      1 + std::count(candidate.source.begin(),
+                     candidate.source.begin() + static_cast<std::ptrdiff_t>(place), '\n');
   std::string out = fmt::format("#line 1 \"{}\"\n{}", name, candidate.source.substr(0, place));
   if (place > 0 && out.back() != '\n') out += '\n';
   for (const Tunable& tunable : candidate.tunables) {
-    if (const auto value = code::integer_value(assignment.at(tunable.name))) out += constant_line(tunable.name, *value);
+    if (const auto value = code::integer_value(assignment.at(tunable.name)))
+      out += constant_line(tunable.name, *value);
   }
   // C's spelling, which C++ does not know.
-  if (std::any_of(tokens.begin(), tokens.end(), [](const Token& t) { return t.kind == Token::Kind::identifier && t.text == "restrict"; })) {
+  if (std::any_of(tokens.begin(), tokens.end(), [](const Token& t) {
+        return t.kind == Token::Kind::identifier && t.text == "restrict";
+      })) {
     out += "#define restrict __restrict__\n";
   }
   out += fmt::format("#line {} \"{}\"\n{}", line, name, candidate.source.substr(place));
   return out + "\n\n";  // two: the text may end in a backslash
 }
 
-std::string call_of(const std::string& scope, const std::string& name, const std::vector<std::string>& arguments) {
-  return fmt::format("::{}{}{}({}{})", scope, scope.empty() ? "" : "::", name, arguments.empty() ? "" : "\n      ",
-                     fmt::join(arguments, ",\n      "));
+std::string call_of(const std::string& scope, const std::string& name,
+                    const std::vector<std::string>& arguments) {
+  return fmt::format("::{}{}{}({}{})", scope, scope.empty() ? "" : "::", name,
+                     arguments.empty() ? "" : "\n      ", fmt::join(arguments, ",\n      "));
 }
 
 Result<std::string> entry_point(const Candidate& candidate, Binder& binder, bool openmp) {
@@ -106,39 +119,51 @@ Result<std::string> entry_point(const Candidate& candidate, Binder& binder, bool
   }
   HONE_CHECK(binder.check_complete());
   std::string out = "#line 1 \"hone_entry\"\n";
-  // The label keeps it apart from the declaration in omp.h, whose exception specification differs by compiler.
+  // The label keeps it apart from the declaration in omp.h, whose exception specification differs
+  // by compiler.
   if (openmp) out += "extern \"C\" void hone_set_threads(int) __asm__(\"omp_set_num_threads\");\n";
-  out += "extern \"C\" __attribute__((visibility(\"default\"))) void hone_entry(void* const* hone_arguments, const int* hone_threads) {\n"
-         "  (void)hone_arguments;\n  (void)hone_threads;\n";
+  out +=
+      "extern \"C\" __attribute__((visibility(\"default\"))) void hone_entry(void* const* "
+      "hone_arguments, const int* hone_threads) {\n"
+      "  (void)hone_arguments;\n  (void)hone_threads;\n";
   return out + body + "}\n";
 }
 
 /// One function an output with `select`: the value that an index stands for.
-Result<std::string> select_functions(const Candidate& candidate, const task::Task& task, Binder& binder) {
+Result<std::string> select_functions(const Candidate& candidate, const task::Task& task,
+                                     Binder& binder) {
   std::string out;
   for (std::size_t k = 0; k < task.outputs.size(); ++k) {
     const task::Tensor& output = task.outputs[k];
     if (!output.select) continue;
     if (output.selects.empty()) {
-      return usage_error(fmt::format("output '{}' is a selection, and the task does not say what it selects", output.name),
-                         "name the reference's function that gives the value: selects = \"value_at\"");
+      return usage_error(
+          fmt::format("output '{}' is a selection, and the task does not say what it selects",
+                      output.name),
+          "name the reference's function that gives the value: selects = \"value_at\"");
     }
     HONE_TRY(auto signature, code::find_function(candidate.source, candidate.path, output.selects));
-    if (signature.return_type != "HONE_REAL" && signature.return_type != "double" && signature.return_type != "float") {
-      return usage_error(fmt::format("{}:{}: '{}' returns '{}', expected HONE_REAL", candidate.path, signature.line, signature.name, signature.return_type),
+    if (signature.return_type != "HONE_REAL" && signature.return_type != "double" &&
+        signature.return_type != "float") {
+      return usage_error(fmt::format("{}:{}: '{}' returns '{}', expected HONE_REAL", candidate.path,
+                                     signature.line, signature.name, signature.return_type),
                          "it gives the value that index selects for element");
     }
     HONE_TRY(auto arguments, binder.bind_select(signature));
-    out += fmt::format("extern \"C\" __attribute__((visibility(\"default\"))) double hone_select_{}(void* const* hone_arguments, "
-                       "long long hone_element, long long hone_index) {{\n"
-                       "  (void)hone_arguments;\n  (void)hone_element;\n  (void)hone_index;\n  return (double){};\n}}\n",
-                       k, call_of(signature.scope, signature.name, arguments));
+    out += fmt::format(
+        "extern \"C\" __attribute__((visibility(\"default\"))) double hone_select_{}(void* const* "
+        "hone_arguments, "
+        "long long hone_element, long long hone_index) {{\n"
+        "  (void)hone_arguments;\n  (void)hone_element;\n  (void)hone_index;\n  return "
+        "(double){};\n}}\n",
+        k, call_of(signature.scope, signature.name, arguments));
   }
   return out;
 }
 
 /// `$NAME` and `${NAME}` replaced; a flag that is one tunable whose value is `none` is left out.
-std::vector<std::string> substituted_flags(const Candidate& candidate, const Assignment& assignment) {
+std::vector<std::string> substituted_flags(const Candidate& candidate,
+                                           const Assignment& assignment) {
   std::vector<std::string> flags;
   for (const std::string& flag : candidate.flags) {
     std::string out;
@@ -165,17 +190,21 @@ std::string substituted_expression(const std::string& text, const Assignment& as
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     std::size_t length = 0;
-    while (i + length < text.size() && is_identifier(std::string_view(text).substr(i, length + 1))) ++length;
+    while (i + length < text.size() && is_identifier(std::string_view(text).substr(i, length + 1)))
+      ++length;
     if (length == 0) {
       // Digits go as a whole, so that "2N" is left to the parser and not read as 2 and N.
       do out += text[i++];
-      while (i < text.size() && std::isdigit(static_cast<unsigned char>(text[i - 1])) && std::isalnum(static_cast<unsigned char>(text[i])));
+      while (i < text.size() && std::isdigit(static_cast<unsigned char>(text[i - 1])) &&
+             std::isalnum(static_cast<unsigned char>(text[i])));
       continue;
     }
     const std::string name = text.substr(i, length);
     const auto at = assignment.find(name);
-    if (at == assignment.end()) out += name;
-    else out += at->second.starts_with('-') ? "(" + at->second + ")" : at->second;
+    if (at == assignment.end())
+      out += name;
+    else
+      out += at->second.starts_with('-') ? "(" + at->second + ")" : at->second;
     i += length;
   }
   return out;
@@ -190,7 +219,8 @@ bool has_openmp(const std::vector<Token>& tokens) {
       if (parts.size() >= 2 && parts[0] == "pragma" && parts[1] == "omp") return true;
       return line.find("_Pragma") != std::string::npos && line.find("omp") != std::string::npos;
     }
-    return token.kind == Token::Kind::string && token.text.starts_with("\"omp ");  // _Pragma("omp …")
+    return token.kind == Token::Kind::string &&
+           token.text.starts_with("\"omp ");  // _Pragma("omp …")
   });
 }
 
@@ -198,7 +228,9 @@ Status check_scratch_names(const Candidate& candidate, const task::Task& task) {
   for (const Argument& argument : argument_list(task, {})) {
     for (const Scratch& scratch : candidate.scratch) {
       if (scratch.name == argument.name) {
-        return usage_error(fmt::format("{}: scratch '{}' has the name of something in the task", candidate.path, scratch.name), "rename it");
+        return usage_error(fmt::format("{}: scratch '{}' has the name of something in the task",
+                                       candidate.path, scratch.name),
+                           "rename it");
       }
     }
   }
@@ -210,9 +242,12 @@ Status check_narrow(const std::map<std::string, std::string>& narrow, const task
     const auto at = dims.find(name);
     if (at == dims.end()) continue;
     const bool is_unsigned = type.starts_with('u');
-    const std::int64_t limit = is_unsigned ? std::numeric_limits<std::uint32_t>::max() : std::numeric_limits<std::int32_t>::max();
+    const std::int64_t limit = is_unsigned ? std::numeric_limits<std::uint32_t>::max()
+                                           : std::numeric_limits<std::int32_t>::max();
     if (at->second > limit) {
-      return usage_error(fmt::format("dim {}={} does not fit the parameter '{} {}'", name, at->second, type, name), fmt::format("take it as int64_t {}", name));
+      return usage_error(
+          fmt::format("dim {}={} does not fit the parameter '{} {}'", name, at->second, type, name),
+          fmt::format("take it as int64_t {}", name));
     }
   }
   return {};
@@ -220,14 +255,17 @@ Status check_narrow(const std::map<std::string, std::string>& narrow, const task
 
 }  // namespace
 
-Result<Resolved> resolve(const Candidate& candidate, const Assignment& assignment, const task::Task& task, Build build) {
+Result<Resolved> resolve(const Candidate& candidate, const Assignment& assignment,
+                         const task::Task& task, Build build) {
   HONE_CHECK(check_names(candidate, task));
   HONE_CHECK(check_assignment(candidate, assignment));
   HONE_CHECK(check_scratch_names(candidate, task));
   const bool reference = build == Build::oracle || build == Build::rounded;
   if (reference && !candidate.flags.empty()) {
-    return usage_error(fmt::format("{}: a reference takes no hone:flags, found {}", candidate.path, candidate.flags[0]),
-                       "flags could change its arithmetic; for a baseline with flags write [baseline] use = \"FILE\"");
+    return usage_error(fmt::format("{}: a reference takes no hone:flags, found {}", candidate.path,
+                                   candidate.flags[0]),
+                       "flags could change its arithmetic; for a baseline with flags write "
+                       "[baseline] use = \"FILE\"");
   }
   HONE_TRY(auto tokens, code::tokenize(candidate.source, candidate.path));
   Resolved resolved;
@@ -236,7 +274,8 @@ Result<Resolved> resolve(const Candidate& candidate, const Assignment& assignmen
   resolved.scratch = candidate.scratch;
   resolved.build = build;
   resolved.precision = task.precision;
-  for (const task::Tensor& output : task.outputs) resolved.outputs.emplace_back(output.name, output.dtype);
+  for (const task::Tensor& output : task.outputs)
+    resolved.outputs.emplace_back(output.name, output.dtype);
   bool threaded = false;
   for (const Function& function : candidate.functions) {
     resolved.function_threads.push_back(substituted_expression(function.threads, assignment));
@@ -262,22 +301,26 @@ Result<Resolved> resolve(const Candidate& candidate, const Assignment& assignmen
   return resolved;
 }
 
-Result<std::vector<int>> threads_for(const Resolved& resolved, const task::Task& task, const task::Dims& dims) {
+Result<std::vector<int>> threads_for(const Resolved& resolved, const task::Task& task,
+                                     const task::Dims& dims) {
   HONE_CHECK(check_narrow(resolved.narrow_dims, dims));
   std::vector<int> threads;
   for (const std::string& text : resolved.function_threads) {
     HONE_TRY(auto expression, task::Expression::parse(text));
     HONE_TRY(auto value, expression.evaluate(dims));
     if (value < 1 || value > task.limits.threads) {
-      return usage_error(fmt::format("threads=({}) gives {}, expected 1 to {}", text, value, task.limits.threads),
-                         "choose fewer threads, or raise [limits] threads in the task: it binds baseline and candidate alike");
+      return usage_error(
+          fmt::format("threads=({}) gives {}, expected 1 to {}", text, value, task.limits.threads),
+          "choose fewer threads, or raise [limits] threads in the task: it binds baseline and "
+          "candidate alike");
     }
     threads.push_back(static_cast<int>(value));
   }
   return threads;
 }
 
-Result<std::int64_t> scratch_bytes(const Scratch& scratch, const Resolved& resolved, const task::Dims& dims) {
+Result<std::int64_t> scratch_bytes(const Scratch& scratch, const Resolved& resolved,
+                                   const task::Dims& dims) {
   task::Dims names = dims;
   for (const auto& [name, value] : resolved.assignment) {
     if (const auto integer = code::integer_value(value)) names[name] = *integer;
@@ -285,7 +328,10 @@ Result<std::int64_t> scratch_bytes(const Scratch& scratch, const Resolved& resol
   auto bytes = static_cast<std::int64_t>(task::size_of(scratch.dtype));
   for (const auto& extent : scratch.shape) {
     HONE_TRY(auto value, extent.evaluate(names));
-    if (value < 0) return usage_error(fmt::format("scratch '{}': the extent {} is {}", scratch.name, extent.text(), value), "extents are 0 or more");
+    if (value < 0)
+      return usage_error(
+          fmt::format("scratch '{}': the extent {} is {}", scratch.name, extent.text(), value),
+          "extents are 0 or more");
     if (__builtin_mul_overflow(bytes, value, &bytes)) {
       return usage_error(fmt::format("scratch '{}' is larger than 2^63 bytes", scratch.name));
     }
@@ -293,7 +339,8 @@ Result<std::int64_t> scratch_bytes(const Scratch& scratch, const Resolved& resol
   return bytes;
 }
 
-std::string identity(const std::string& machine_code_hash, const Resolved& resolved, const task::Task& task, const std::string& device) {
+std::string identity(const std::string& machine_code_hash, const Resolved& resolved,
+                     const task::Task& task, const std::string& device) {
   Json parts = Json::object();
   parts["code"] = machine_code_hash;
   parts["threads"] = resolved.function_threads;
@@ -304,7 +351,8 @@ std::string identity(const std::string& machine_code_hash, const Resolved& resol
   Json scratch = Json::array();
   for (const Scratch& one : resolved.scratch) {
     Json shape = Json::array();
-    for (const auto& extent : one.shape) shape.push_back(substituted_expression(extent.text(), resolved.assignment));
+    for (const auto& extent : one.shape)
+      shape.push_back(substituted_expression(extent.text(), resolved.assignment));
     scratch.push_back({one.name, task::name_of(one.dtype), shape, one.zero});
   }
   parts["scratch"] = scratch;

@@ -46,8 +46,10 @@ class Space {
     const Tunable& t = candidate_.tunables[tunable];
     const auto integer = code::integer_value(value);
     for (task::Dims& names : names_) {
-      if (integer) names[t.name] = *integer;
-      else names.erase(t.name);
+      if (integer)
+        names[t.name] = *integer;
+      else
+        names.erase(t.name);
     }
   }
 
@@ -59,7 +61,8 @@ class Space {
     return true;
   }
   bool holds_all() const {
-    return std::all_of(checks_.begin(), checks_.end(), [&](const Check& check) { return holds(check); });
+    return std::all_of(checks_.begin(), checks_.end(),
+                       [&](const Check& check) { return holds(check); });
   }
   bool free_of_checks() const { return checks_.empty(); }
 
@@ -69,13 +72,18 @@ class Space {
     return std::all_of(names_.begin(), names_.end(), check.holds);
   }
 
-  void add(const std::vector<task::Expression>& expressions, std::function<bool(const task::Dims&)> test) {
+  void add(const std::vector<task::Expression>& expressions,
+           std::function<bool(const task::Dims&)> test) {
     Check check{0, false, std::move(test)};
     for (const auto& expression : expressions) {
       for (const std::string& name : expression.names()) {
-        const auto at = std::find_if(candidate_.tunables.begin(), candidate_.tunables.end(), [&](const auto& t) { return t.name == name; });
-        if (at == candidate_.tunables.end()) check.uses_dims = true;
-        else check.depth = std::max(check.depth, static_cast<std::size_t>(at - candidate_.tunables.begin()) + 1);
+        const auto at = std::find_if(candidate_.tunables.begin(), candidate_.tunables.end(),
+                                     [&](const auto& t) { return t.name == name; });
+        if (at == candidate_.tunables.end())
+          check.uses_dims = true;
+        else
+          check.depth =
+              std::max(check.depth, static_cast<std::size_t>(at - candidate_.tunables.begin()) + 1);
       }
     }
     checks_.push_back(std::move(check));
@@ -94,7 +102,8 @@ class Space {
 
   void add_scratch(std::int64_t limit) {
     std::vector<task::Expression> extents;
-    for (const Scratch& scratch : candidate_.scratch) extents.insert(extents.end(), scratch.shape.begin(), scratch.shape.end());
+    for (const Scratch& scratch : candidate_.scratch)
+      extents.insert(extents.end(), scratch.shape.begin(), scratch.shape.end());
     const std::vector<Scratch> all = candidate_.scratch;
     add(extents, [all, limit](const task::Dims& names) {
       std::int64_t total = 0;
@@ -102,7 +111,8 @@ class Space {
         std::int64_t bytes = static_cast<std::int64_t>(task::size_of(scratch.dtype));
         for (const auto& extent : scratch.shape) {
           const auto value = extent.evaluate(names);
-          if (!value.ok() || *value < 0 || __builtin_mul_overflow(bytes, *value, &bytes)) return false;
+          if (!value.ok() || *value < 0 || __builtin_mul_overflow(bytes, *value, &bytes))
+            return false;
         }
         if (__builtin_add_overflow(total, bytes, &total) || total > limit) return false;
       }
@@ -115,9 +125,10 @@ class Space {
   std::vector<Check> checks_;
 };
 
-/// Calls `visit` for each valid point in the order written; `visit` answers whether to go on. False when the
-/// steps ran out.
-bool enumerate(const Candidate& candidate, Space& space, const std::function<bool(const Assignment&)>& visit) {
+/// Calls `visit` for each valid point in the order written; `visit` answers whether to go on. False
+/// when the steps ran out.
+bool enumerate(const Candidate& candidate, Space& space,
+               const std::function<bool(const Assignment&)>& visit) {
   const std::size_t count = candidate.tunables.size();
   if (!space.holds_at(0)) return true;
   std::vector<std::size_t> index(count, 0);
@@ -155,13 +166,14 @@ std::vector<std::string> names_of(const Candidate& candidate, const task::Task& 
   return names;
 }
 
-Status check_expression(const Candidate& candidate, const task::Expression& expression, const std::string& what,
-                        const std::vector<std::string>& known) {
+Status check_expression(const Candidate& candidate, const task::Expression& expression,
+                        const std::string& what, const std::vector<std::string>& known) {
   for (const std::string& name : expression.names()) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    return usage_error(fmt::format("{}: {}: '{}' in '{}' is neither a tunable nor a dim of the task{}", candidate.path, what,
-                                   name, expression.text(), did_you_mean(name, known)),
-                       fmt::format("known here: {}", fmt::join(known, ", ")));
+    return usage_error(
+        fmt::format("{}: {}: '{}' in '{}' is neither a tunable nor a dim of the task{}",
+                    candidate.path, what, name, expression.text(), did_you_mean(name, known)),
+        fmt::format("known here: {}", fmt::join(known, ", ")));
   }
   return {};
 }
@@ -169,9 +181,10 @@ Status check_expression(const Candidate& candidate, const task::Expression& expr
 Error no_point(const Candidate& candidate) {
   std::vector<std::string> texts;
   for (const auto& constraint : candidate.constraints) texts.push_back(constraint.text());
-  return usage_error(fmt::format("{}: no choice of the tunables satisfies every constraint{}{}", candidate.path,
-                                 texts.empty() ? "" : ": ", fmt::join(texts, "; ")),
-                     "loosen a hone:require line or add values; threads and scratch must stay within the task's [limits]");
+  return usage_error(fmt::format("{}: no choice of the tunables satisfies every constraint{}{}",
+                                 candidate.path, texts.empty() ? "" : ": ", fmt::join(texts, "; ")),
+                     "loosen a hone:require line or add values; threads and scratch must stay "
+                     "within the task's [limits]");
 }
 
 }  // namespace
@@ -180,7 +193,8 @@ Status check_names(const Candidate& candidate, const task::Task& task) {
   const auto dims = task.dim_names();
   for (const Tunable& tunable : candidate.tunables) {
     if (std::find(dims.begin(), dims.end(), tunable.name) != dims.end()) {
-      return usage_error(fmt::format("{}: the tunable '{}' has the name of a dim of the task", candidate.path, tunable.name),
+      return usage_error(fmt::format("{}: the tunable '{}' has the name of a dim of the task",
+                                     candidate.path, tunable.name),
                          "rename the tunable");
     }
   }
@@ -190,12 +204,14 @@ Status check_names(const Candidate& candidate, const task::Task& task) {
   }
   for (const Scratch& scratch : candidate.scratch) {
     for (const auto& extent : scratch.shape) {
-      HONE_CHECK(check_expression(candidate, extent, fmt::format("scratch '{}'", scratch.name), known));
+      HONE_CHECK(
+          check_expression(candidate, extent, fmt::format("scratch '{}'", scratch.name), known));
     }
   }
   for (const Function& function : candidate.functions) {
     HONE_TRY(auto threads, task::Expression::parse(function.threads));
-    HONE_CHECK(check_expression(candidate, threads, fmt::format("threads of '{}'", function.name), known));
+    HONE_CHECK(
+        check_expression(candidate, threads, fmt::format("threads of '{}'", function.name), known));
   }
   return {};
 }
@@ -209,15 +225,17 @@ Status check_assignment(const Candidate& candidate, const Assignment& assignment
       return usage_error(fmt::format("{}: tunable '{}' has no value", candidate.path, tunable.name),
                          fmt::format("choose one of {}", fmt::join(tunable.values, " ")));
     }
-    if (std::find(tunable.values.begin(), tunable.values.end(), at->second) == tunable.values.end()) {
-      return usage_error(fmt::format("{}: tunable '{}': found '{}', expected one of {}", candidate.path, tunable.name,
-                                     scrub(at->second, 60), fmt::join(tunable.values, " ")));
+    if (std::find(tunable.values.begin(), tunable.values.end(), at->second) ==
+        tunable.values.end()) {
+      return usage_error(fmt::format("{}: tunable '{}': found '{}', expected one of {}",
+                                     candidate.path, tunable.name, scrub(at->second, 60),
+                                     fmt::join(tunable.values, " ")));
     }
   }
   for (const auto& [name, value] : assignment) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return usage_error(fmt::format("{}: found a value for '{}', which is no tunable{}", candidate.path, scrub(name, 60),
-                                     did_you_mean(name, known)));
+      return usage_error(fmt::format("{}: found a value for '{}', which is no tunable{}",
+                                     candidate.path, scrub(name, 60), did_you_mean(name, known)));
     }
   }
   return {};
@@ -226,7 +244,8 @@ Status check_assignment(const Candidate& candidate, const Assignment& assignment
 bool satisfies(const Candidate& candidate, const Assignment& assignment, const task::Task& task) {
   if (!check_assignment(candidate, assignment).ok()) return false;
   Space space(candidate, task);
-  for (std::size_t i = 0; i < candidate.tunables.size(); ++i) space.choose(i, assignment.at(candidate.tunables[i].name));
+  for (std::size_t i = 0; i < candidate.tunables.size(); ++i)
+    space.choose(i, assignment.at(candidate.tunables[i].name));
   return space.holds_all();
 }
 
@@ -253,21 +272,26 @@ Result<Assignment> default_assignment(const Candidate& candidate, const task::Ta
   });
   if (any) return found;
   if (finished) return no_point(candidate);
-  return usage_error(fmt::format("{}: found no valid choice of the tunables in {} steps", candidate.path, kMaxSteps),
-                     "put the tunables that constraints tie together next to each other, or write a valid choice first");
+  return usage_error(fmt::format("{}: found no valid choice of the tunables in {} steps",
+                                 candidate.path, kMaxSteps),
+                     "put the tunables that constraints tie together next to each other, or write "
+                     "a valid choice first");
 }
 
-Result<std::vector<Assignment>> all_assignments(const Candidate& candidate, const task::Task& task, std::size_t limit) {
+Result<std::vector<Assignment>> all_assignments(const Candidate& candidate, const task::Task& task,
+                                                std::size_t limit) {
   HONE_CHECK(check_names(candidate, task));
   Space space(candidate, task);
   const auto too_many = [&](const std::string& count) {
-    return usage_error(fmt::format("{}: the tunables have {} valid points, more than {}", candidate.path, count, limit),
+    return usage_error(fmt::format("{}: the tunables have {} valid points, more than {}",
+                                   candidate.path, count, limit),
                        "search it by descent, or raise the limit");
   };
   if (space.free_of_checks()) {
     std::size_t product = 1;
     for (const Tunable& tunable : candidate.tunables) {
-      if (__builtin_mul_overflow(product, tunable.values.size(), &product)) return too_many("more than 2^64");
+      if (__builtin_mul_overflow(product, tunable.values.size(), &product))
+        return too_many("more than 2^64");
     }
     if (product > limit) return too_many(std::to_string(product));
   }
@@ -277,9 +301,11 @@ Result<std::vector<Assignment>> all_assignments(const Candidate& candidate, cons
     if (++count <= limit) points.push_back(point);
     return true;
   });
-  if (count > limit) return too_many(finished ? std::to_string(count) : fmt::format("more than {}", count));
+  if (count > limit)
+    return too_many(finished ? std::to_string(count) : fmt::format("more than {}", count));
   if (!finished) {
-    return usage_error(fmt::format("{}: {} steps did not visit every choice of the tunables", candidate.path, kMaxSteps),
+    return usage_error(fmt::format("{}: {} steps did not visit every choice of the tunables",
+                                   candidate.path, kMaxSteps),
                        "put the tunables that constraints tie together next to each other");
   }
   if (points.empty()) return no_point(candidate);

@@ -1,6 +1,6 @@
 #pragma once
-// The valid points of a candidate's tunables for a task. Enumerates depth first and gives up on a branch at the
-// first constraint whose tunables are all chosen.
+// The valid points of a candidate's tunables for a task. Enumerates depth first and gives up on a
+// branch at the first constraint whose tunables are all chosen.
 
 #include "candidate/candidate.h"
 

@@ -37,17 +37,21 @@ std::string name_at(std::string_view table, std::uint64_t offset) {
 }
 
 std::string_view part(std::string_view bytes, const Elf::Section& section) {
-  if (section.type == SHT_NOBITS || section.offset > bytes.size() || bytes.size() - section.offset < section.size) return {};
+  if (section.type == SHT_NOBITS || section.offset > bytes.size() ||
+      bytes.size() - section.offset < section.size)
+    return {};
   return bytes.substr(section.offset, section.size);
 }
 
 Status read_sections(const Elf64_Ehdr& header, Elf& elf) {
   if (header.e_shentsize != sizeof(Elf64_Shdr)) return bad("section headers of another size");
-  if (header.e_shnum == 0 || header.e_shnum > kMaxSections) return bad(fmt::format("{} sections", header.e_shnum));
+  if (header.e_shnum == 0 || header.e_shnum > kMaxSections)
+    return bad(fmt::format("{} sections", header.e_shnum));
   std::vector<std::uint32_t> names;
   for (std::size_t i = 0; i < header.e_shnum; ++i) {
     Elf64_Shdr raw;
-    if (!load(elf.bytes, header.e_shoff + i * sizeof(raw), raw) || header.e_shoff > elf.bytes.size()) {
+    if (!load(elf.bytes, header.e_shoff + i * sizeof(raw), raw) ||
+        header.e_shoff > elf.bytes.size()) {
       return bad("section headers lie outside the file");
     }
     Elf::Section section;
@@ -58,7 +62,8 @@ Status read_sections(const Elf64_Ehdr& header, Elf& elf) {
     section.size = raw.sh_size;
     section.link = raw.sh_link;
     section.entry_size = raw.sh_entsize;
-    if (section.type != SHT_NOBITS && section.type != SHT_NULL && section.size > 0 && part(elf.bytes, section).empty()) {
+    if (section.type != SHT_NOBITS && section.type != SHT_NULL && section.size > 0 &&
+        part(elf.bytes, section).empty()) {
       return bad(fmt::format("section {} lies outside the file", i));
     }
     elf.sections.push_back(std::move(section));
@@ -97,20 +102,25 @@ Result<std::vector<Elf::Symbol>> read_symbols(const Elf& elf, const Elf::Section
   return symbols;
 }
 
-Status read_relocations(const Elf::Section& section, const std::vector<Elf::Symbol>& symbols, Elf& elf) {
+Status read_relocations(const Elf::Section& section, const std::vector<Elf::Symbol>& symbols,
+                        Elf& elf) {
   const std::string_view data = part(elf.bytes, section);
   const std::size_t count = data.size() / sizeof(Elf64_Rela);
   if (count + elf.relocations.size() > kMaxEntries) return bad("too many relocations");
   for (std::size_t i = 0; i < count; ++i) {
     Elf64_Rela raw;
     if (!load(data, i * sizeof(raw), raw)) break;
-    Elf::Relocation relocation{raw.r_offset, static_cast<std::uint32_t>(ELF64_R_TYPE(raw.r_info)), raw.r_addend, ""};
+    Elf::Relocation relocation{raw.r_offset, static_cast<std::uint32_t>(ELF64_R_TYPE(raw.r_info)),
+                               raw.r_addend, ""};
     const std::uint64_t index = ELF64_R_SYM(raw.r_info);
     if (index != 0) {
       if (index >= symbols.size()) return bad("a relocation names no symbol");
       const Elf::Symbol& symbol = symbols[index];
-      if (!symbol.defined) relocation.import = symbol.name;
-      else relocation.addend = static_cast<std::int64_t>(static_cast<std::uint64_t>(relocation.addend) + symbol.address);
+      if (!symbol.defined)
+        relocation.import = symbol.name;
+      else
+        relocation.addend = static_cast<std::int64_t>(
+            static_cast<std::uint64_t>(relocation.addend) + symbol.address);
     }
     elf.relocations.push_back(std::move(relocation));
   }
@@ -119,30 +129,34 @@ Status read_relocations(const Elf::Section& section, const std::vector<Elf::Symb
 
 bool starts(const std::string& name, const char* prefix) { return name.starts_with(prefix); }
 
-/// Sections that hold names, versions, unwinding or the linker's own tables: they execute nothing. Only those the
-/// linker makes: a variable can be put into any other section by an attribute.
+/// Sections that hold names, versions, unwinding or the linker's own tables: they execute nothing.
+/// Only those the linker makes: a variable can be put into any other section by an attribute.
 bool is_bookkeeping(const Elf::Section& section) {
-  static const std::set<std::uint32_t> kTypes = {SHT_NULL,   SHT_SYMTAB, SHT_STRTAB, SHT_RELA,       SHT_HASH,        SHT_DYNAMIC,
-                                                 SHT_REL,    SHT_DYNSYM, SHT_GNU_HASH, SHT_GNU_verdef, SHT_GNU_verneed, SHT_GNU_versym};
-  static const std::set<std::string, std::less<>> kNames = {".eh_frame", ".eh_frame_hdr", ".got", ".got.plt", ".interp",
-                                                            ".note.gnu.build-id", ".note.gnu.property", ".note.ABI-tag"};
+  static const std::set<std::uint32_t> kTypes = {
+      SHT_NULL, SHT_SYMTAB, SHT_STRTAB,   SHT_RELA,       SHT_HASH,        SHT_DYNAMIC,
+      SHT_REL,  SHT_DYNSYM, SHT_GNU_HASH, SHT_GNU_verdef, SHT_GNU_verneed, SHT_GNU_versym};
+  static const std::set<std::string, std::less<>> kNames = {
+      ".eh_frame",          ".eh_frame_hdr",      ".got",         ".got.plt", ".interp",
+      ".note.gnu.build-id", ".note.gnu.property", ".note.ABI-tag"};
   if (section.executable()) return false;
   return kTypes.contains(section.type) || kNames.contains(section.name);
 }
 
 bool is_relocated_constant(const Elf::Section& section) {
-  return starts(section.name, ".data.rel.ro") || section.name == ".init_array" || section.name == ".fini_array" ||
-         section.name == ".ctors" || section.name == ".dtors" || section.name == ".preinit_array";
+  return starts(section.name, ".data.rel.ro") || section.name == ".init_array" ||
+         section.name == ".fini_array" || section.name == ".ctors" || section.name == ".dtors" ||
+         section.name == ".preinit_array";
 }
 
 struct Import {
-  const char* name;    // '*' at the end: any that begins so
+  const char* name;  // '*' at the end: any that begins so
   const char* reason;
   const char* why;
   bool banned = true;
 };
 
-// What a kernel has no use for. The jail stops most of it at run time; here it is named before anything runs.
+// What a kernel has no use for. The jail stops most of it at run time; here it is named before
+// anything runs.
 constexpr Import kImports[] = {
     {"clock_gettime", "clock_import", "reads a clock"},
     {"clock_getres", "clock_import", "reads a clock"},
@@ -260,20 +274,30 @@ constexpr Import kImports[] = {
     {"rand_r", "random_import", "draws random numbers: answers must be a function of the inputs"},
     {"random", "random_import", "draws random numbers: answers must be a function of the inputs"},
     {"drand48", "random_import", "draws random numbers: answers must be a function of the inputs"},
-    {"getrandom", "random_import", "draws random numbers: answers must be a function of the inputs"},
-    {"getentropy", "random_import", "draws random numbers: answers must be a function of the inputs"},
-    {"_ZNSt13random_device*", "random_import", "draws random numbers: answers must be a function of the inputs"},
+    {"getrandom", "random_import",
+     "draws random numbers: answers must be a function of the inputs"},
+    {"getentropy", "random_import",
+     "draws random numbers: answers must be a function of the inputs"},
+    {"_ZNSt13random_device*", "random_import",
+     "draws random numbers: answers must be a function of the inputs"},
     {"fesetround", "float_control_import", "changes rounding for the whole process", false},
     {"fesetenv", "float_control_import", "changes arithmetic for the whole process", false},
     {"feenableexcept", "float_control_import", "changes arithmetic for the whole process", false},
     // Told, not banned.
-    {"malloc", "allocation_import", "allocates in the timed call; hone:scratch costs nothing", false},
-    {"calloc", "allocation_import", "allocates in the timed call; hone:scratch costs nothing", false},
-    {"realloc", "allocation_import", "allocates in the timed call; hone:scratch costs nothing", false},
-    {"aligned_alloc", "allocation_import", "allocates in the timed call; hone:scratch costs nothing", false},
-    {"posix_memalign", "allocation_import", "allocates in the timed call; hone:scratch costs nothing", false},
-    {"_Znw*", "allocation_import", "allocates in the timed call; hone:scratch costs nothing", false},
-    {"_Zna*", "allocation_import", "allocates in the timed call; hone:scratch costs nothing", false},
+    {"malloc", "allocation_import", "allocates in the timed call; hone:scratch costs nothing",
+     false},
+    {"calloc", "allocation_import", "allocates in the timed call; hone:scratch costs nothing",
+     false},
+    {"realloc", "allocation_import", "allocates in the timed call; hone:scratch costs nothing",
+     false},
+    {"aligned_alloc", "allocation_import",
+     "allocates in the timed call; hone:scratch costs nothing", false},
+    {"posix_memalign", "allocation_import",
+     "allocates in the timed call; hone:scratch costs nothing", false},
+    {"_Znw*", "allocation_import", "allocates in the timed call; hone:scratch costs nothing",
+     false},
+    {"_Zna*", "allocation_import", "allocates in the timed call; hone:scratch costs nothing",
+     false},
     {"printf", "print_import", "prints", false},
     {"puts", "print_import", "prints", false},
     {"fprintf", "print_import", "prints", false},
@@ -299,39 +323,57 @@ void import_findings(const Elf& elf, std::vector<Finding>& findings) {
   for (const std::string& name : imports(elf)) {
     for (const Import& import : kImports) {
       if (!matches(import.name, name)) continue;
-      findings.push_back({import.reason, scrub(name, 200), "", fmt::format("the candidate calls {}, which {}", scrub(name, 200), import.why), import.banned});
+      findings.push_back(
+          {import.reason, scrub(name, 200), "",
+           fmt::format("the candidate calls {}, which {}", scrub(name, 200), import.why),
+           import.banned});
       break;
     }
   }
 }
 
 void section_findings(const Elf& elf, std::vector<Finding>& findings) {
-  // The C start-up files bring one constructor and a short .init with them, when they are linked at all.
+  // The C start-up files bring one constructor and a short .init with them, when they are linked at
+  // all.
   const Elf::Section* init = elf.find(".init");
   for (const Elf::Section& section : elf.sections) {
     if (section.writable() && section.executable()) {
-      findings.push_back({"writable_code", section.name, "", "a section is both writable and executable", true});
-    } else if (section.writable() && !is_bookkeeping(section) && !is_relocated_constant(section) && section.size > 0 &&
-               !(section.name == ".data" && section.size <= 8) && !(section.name == ".bss" && section.size <= 8)) {
+      findings.push_back(
+          {"writable_code", section.name, "", "a section is both writable and executable", true});
+    } else if (section.writable() && !is_bookkeeping(section) && !is_relocated_constant(section) &&
+               section.size > 0 && !(section.name == ".data" && section.size <= 8) &&
+               !(section.name == ".bss" && section.size <= 8)) {
       // Eight bytes are __dso_handle and completed.0 of the start-up files.
-      findings.push_back({"state", section.name, "", fmt::format("{} bytes of writable globals can carry state from call to call", section.size), false});
+      findings.push_back(
+          {"state", section.name, "",
+           fmt::format("{} bytes of writable globals can carry state from call to call",
+                       section.size),
+           false});
     }
-    const bool array = section.name == ".init_array" || section.name == ".ctors" || section.type == SHT_INIT_ARRAY || section.type == SHT_PREINIT_ARRAY;
+    const bool array = section.name == ".init_array" || section.name == ".ctors" ||
+                       section.type == SHT_INIT_ARRAY || section.type == SHT_PREINIT_ARRAY;
     const std::uint64_t own = section.name == ".init_array" && init != nullptr ? 1 : 0;
     if (array && section.size / 8 > own) {
-      findings.push_back({"constructor", section.name, "", fmt::format("{} functions run when the object is loaded, before any call", section.size / 8 - own), true});
+      findings.push_back({"constructor", section.name, "",
+                          fmt::format("{} functions run when the object is loaded, before any call",
+                                      section.size / 8 - own),
+                          true});
     }
-    const bool ends = section.name == ".fini_array" || section.name == ".dtors" || section.type == SHT_FINI_ARRAY;
+    const bool ends =
+        section.name == ".fini_array" || section.name == ".dtors" || section.type == SHT_FINI_ARRAY;
     if (ends && section.size / 8 > own) {
-      findings.push_back({"destructor", section.name, "", "functions run when the object is unloaded", false});
+      findings.push_back(
+          {"destructor", section.name, "", "functions run when the object is unloaded", false});
     }
   }
   if (init != nullptr && init->size > 32) {
-    findings.push_back({"constructor", ".init", "", "code was added to what runs when the object is loaded", true});
+    findings.push_back({"constructor", ".init", "",
+                        "code was added to what runs when the object is loaded", true});
   }
   for (const Elf::Symbol& symbol : elf.symbols) {
     if (symbol.ifunc && symbol.defined) {
-      findings.push_back({"constructor", scrub(symbol.name, 200), "", "an indirect function runs code when the object is loaded", true});
+      findings.push_back({"constructor", scrub(symbol.name, 200), "",
+                          "an indirect function runs code when the object is loaded", true});
     }
   }
 }
@@ -356,9 +398,11 @@ Result<Elf> read_elf(std::string_view bytes) {
   Elf64_Ehdr header;
   if (!load(bytes, 0, header)) return bad("shorter than a header");
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return bad("no ELF magic");
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) return bad("not 64-bit little endian");
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
+    return bad("not 64-bit little endian");
   if (header.e_machine != EM_X86_64) return bad(fmt::format("machine {}", header.e_machine));
-  if (header.e_type != ET_DYN && header.e_type != ET_REL) return bad(fmt::format("type {}", header.e_type));
+  if (header.e_type != ET_DYN && header.e_type != ET_REL)
+    return bad(fmt::format("type {}", header.e_type));
   Elf elf;
   elf.bytes = bytes;
   HONE_CHECK(read_sections(header, elf));
@@ -390,7 +434,8 @@ std::string machine_code_hash(const Elf& elf) {
   }
   // A call to expf and one to logf differ only here. Names of our own symbols never enter.
   for (const Elf::Relocation& relocation : elf.relocations) {
-    all += fmt::format("{} {} {} {}\n", relocation.offset, relocation.type, relocation.addend, relocation.import);
+    all += fmt::format("{} {} {} {}\n", relocation.offset, relocation.type, relocation.addend,
+                       relocation.import);
   }
   return identity_hash(all);
 }
@@ -398,7 +443,8 @@ std::string machine_code_hash(const Elf& elf) {
 std::vector<std::string> imports(const Elf& elf) {
   std::set<std::string> names;
   for (const Elf::Symbol& symbol : elf.symbols) {
-    if (symbol.dynamic && !symbol.defined && !symbol.name.empty()) names.insert(symbol.name.substr(0, symbol.name.find('@')));
+    if (symbol.dynamic && !symbol.defined && !symbol.name.empty())
+      names.insert(symbol.name.substr(0, symbol.name.find('@')));
   }
   return {names.begin(), names.end()};
 }
@@ -406,7 +452,9 @@ std::vector<std::string> imports(const Elf& elf) {
 std::uint64_t constant_bytes(const Elf& elf) {
   std::uint64_t total = 0;
   for (const Elf::Section& section : elf.sections) {
-    if (section.allocated() && !section.executable() && section.type != SHT_NOBITS && !is_bookkeeping(section)) total += section.size;
+    if (section.allocated() && !section.executable() && section.type != SHT_NOBITS &&
+        !is_bookkeeping(section))
+      total += section.size;
   }
   return total;
 }
@@ -424,12 +472,15 @@ std::vector<Finding> elf_findings(const Elf& elf, std::uint64_t constants_limit)
   std::vector<Finding> findings;
   import_findings(elf, findings);
   section_findings(elf, findings);
-  // Small outputs would make any table suspicious: string literals and vector constants take a few hundred bytes.
+  // Small outputs would make any table suspicious: string literals and vector constants take a few
+  // hundred bytes.
   constexpr std::uint64_t kAlwaysAllowed = 4096;
   const std::uint64_t constants = constant_bytes(elf);
   if (constants_limit > 0 && constants >= std::max(constants_limit, kAlwaysAllowed)) {
     findings.push_back({"constants", fmt::format("{} bytes", constants), "",
-                        fmt::format("constants of {} bytes could hold the answer, which takes {}", constants, constants_limit), true});
+                        fmt::format("constants of {} bytes could hold the answer, which takes {}",
+                                    constants, constants_limit),
+                        true});
   }
   return findings;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A bounded reader of x86-64 ELF shared objects: what executes, what it imports, what it carries. It maps
-// nothing and runs nothing; every offset is checked against the file.
+// A bounded reader of x86-64 ELF shared objects: what executes, what it imports, what it carries.
+// It maps nothing and runs nothing; every offset is checked against the file.
 
 #include <cstdint>
 #include <string>
@@ -19,12 +19,13 @@ struct Elf {
     std::uint32_t link = 0;
     std::uint64_t entry_size = 0;
     bool executable() const;
-    bool writable() const;   ///< allocated and writable
+    bool writable() const;  ///< allocated and writable
     bool allocated() const;
   };
   struct Symbol {
     std::string name;
-    bool defined = false, function = false, global = false, weak = false, ifunc = false, dynamic = false;
+    bool defined = false, function = false, global = false, weak = false, ifunc = false,
+         dynamic = false;
     std::uint64_t address = 0, size = 0;
   };
   struct Relocation {
@@ -45,15 +46,16 @@ struct Elf {
 /// At most 1 GiB, 65,000 sections, 4 M symbols and relocations.
 Result<Elf> read_elf(std::string_view bytes);
 
-/// Hash of what decides behaviour: executable sections, initialised data, and what each relocation asks for.
-/// Without symbol names of its own, build id, comments, unwind and debug sections.
+/// Hash of what decides behaviour: executable sections, initialised data, and what each relocation
+/// asks for. Without symbol names of its own, build id, comments, unwind and debug sections.
 std::string machine_code_hash(const Elf& elf);
 /// Names of undefined dynamic symbols, sorted, without versions.
 std::vector<std::string> imports(const Elf& elf);
 
 /// Bytes of constants and initialised data: an answer could hide there.
 std::uint64_t constant_bytes(const Elf& elf);
-/// Bytes that keep state between calls: .data, .bss, thread-local; without relocated constants and the GOT.
+/// Bytes that keep state between calls: .data, .bss, thread-local; without relocated constants and
+/// the GOT.
 std::uint64_t writable_bytes(const Elf& elf);
 
 struct Finding {
@@ -64,8 +66,9 @@ struct Finding {
   bool banned = false;  ///< the static gate of the cpu lane fails on it; else it is told
 };
 
-/// Imports a kernel has no use for, writable sections, constructors and the like. `constants_limit`: constants of
-/// that many bytes or more are banned (the size of the smallest timed case's outputs); 0: not checked.
+/// Imports a kernel has no use for, writable sections, constructors and the like.
+/// `constants_limit`: constants of that many bytes or more are banned (the size of the smallest
+/// timed case's outputs); 0: not checked.
 std::vector<Finding> elf_findings(const Elf& elf, std::uint64_t constants_limit = 0);
 
 }  // namespace hone::code

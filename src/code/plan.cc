@@ -43,8 +43,8 @@ Result<std::string> take_name(const Line& line, std::string_view& rest, std::str
   rest = trim(rest);
   std::size_t length = 0;
   while (length < rest.size() && is_identifier(rest.substr(0, length + 1))) ++length;
-  const bool ends = length == rest.size() || rest[length] == ' ' || rest[length] == '\t' || rest[length] == '=' ||
-                    rest[length] == '[';
+  const bool ends = length == rest.size() || rest[length] == ' ' || rest[length] == '\t' ||
+                    rest[length] == '=' || rest[length] == '[';
   if (length == 0 || !ends) {
     const auto all = words(rest);
     return line.error(shown(all.empty() ? rest : all[0]), what, "a name is letters, digits and _");
@@ -55,9 +55,10 @@ Result<std::string> take_name(const Line& line, std::string_view& rest, std::str
 }
 
 /// The text between the bracket at rest[0] and its partner; moves past it.
-Result<std::string_view> take_bracketed(const Line& line, std::string_view& rest, char open, char close,
-                                        std::string_view what) {
-  if (rest.empty() || rest[0] != open) return line.error(shown(rest), fmt::format("'{}' and {}", open, what));
+Result<std::string_view> take_bracketed(const Line& line, std::string_view& rest, char open,
+                                        char close, std::string_view what) {
+  if (rest.empty() || rest[0] != open)
+    return line.error(shown(rest), fmt::format("'{}' and {}", open, what));
   int depth = 0;
   for (std::size_t i = 0; i < rest.size(); ++i) {
     if (rest[i] == '(' || rest[i] == '[') ++depth;
@@ -73,7 +74,8 @@ Result<std::string_view> take_bracketed(const Line& line, std::string_view& rest
 }
 
 /// Splits at commas outside brackets; an empty part is an error.
-Result<std::vector<std::string>> expressions(const Line& line, std::string_view text, std::string_view what) {
+Result<std::vector<std::string>> expressions(const Line& line, std::string_view text,
+                                             std::string_view what) {
   std::vector<std::string> parts;
   if (trim(text).empty()) return parts;
   int depth = 0;
@@ -92,8 +94,8 @@ Result<std::vector<std::string>> expressions(const Line& line, std::string_view 
 }
 
 /// "KEY=(…)" pairs, in any order, each once.
-Result<std::vector<std::pair<std::string, std::string>>> options(const Line& line, std::string_view rest,
-                                                                 const std::vector<std::string>& known) {
+Result<std::vector<std::pair<std::string, std::string>>> options(
+    const Line& line, std::string_view rest, const std::vector<std::string>& known) {
   std::vector<std::pair<std::string, std::string>> found;
   const std::string expected = fmt::format("{}=(…)", fmt::join(known, "=(…) or "));
   while (!trim(rest).empty()) {
@@ -104,7 +106,8 @@ Result<std::vector<std::pair<std::string, std::string>>> options(const Line& lin
     if (std::find(known.begin(), known.end(), *name) == known.end()) {
       return line.error(shown(*name), expected + did_you_mean(*name, known));
     }
-    if (rest.empty() || rest[0] != '=') return line.error(shown(start), fmt::format("{}=(…)", *name));
+    if (rest.empty() || rest[0] != '=')
+      return line.error(shown(start), fmt::format("{}=(…)", *name));
     rest = trim(rest.substr(1));
     HONE_TRY(auto inner, take_bracketed(line, rest, '(', ')', "an expression"));
     if (std::any_of(found.begin(), found.end(), [&](const auto& f) { return f.first == *name; })) {
@@ -119,7 +122,8 @@ Status read_tune(const Line& line, Plan& plan) {
   std::string_view rest = line.rest;
   HONE_TRY(auto name, take_name(line, rest, "NAME = VALUE VALUE …"));
   if (rest.empty() || rest[0] != '=') {
-    return line.error(shown(rest), fmt::format("'=' after '{}'", name), "write // hone:tune NAME = 1 2 4");
+    return line.error(shown(rest), fmt::format("'=' after '{}'", name),
+                      "write // hone:tune NAME = 1 2 4");
   }
   Plan::Tune tune{name, {}, line.number};
   std::set<std::string, std::less<>> seen;
@@ -131,16 +135,19 @@ Status read_tune(const Line& line, Plan& plan) {
       return line.error(shown(value), "integers of 64 bits or words such as -O3",
                         "separate values by blanks; a range is written out");
     }
-    if (!seen.emplace(value).second) return line.error(fmt::format("the value '{}' twice", value), "each value once");
+    if (!seen.emplace(value).second)
+      return line.error(fmt::format("the value '{}' twice", value), "each value once");
     tune.values.emplace_back(value);
     if (tune.values.size() > kMaxTunableValues) {
-      return line.error(fmt::format("more than {} values", kMaxTunableValues), "fewer", "tune powers of two, or a range in steps");
+      return line.error(fmt::format("more than {} values", kMaxTunableValues), "fewer",
+                        "tune powers of two, or a range in steps");
     }
   }
   if (tune.values.empty()) return line.error("no value", "NAME = VALUE VALUE …");
   for (const auto& other : plan.tunables) {
     if (other.name == name) {
-      return line.error(fmt::format("the tunable '{}' again (first on line {})", name, other.line), "another name");
+      return line.error(fmt::format("the tunable '{}' again (first on line {})", name, other.line),
+                        "another name");
     }
   }
   if (plan.tunables.size() == kMaxTunables) {
@@ -172,7 +179,9 @@ Status read_scratch(const Line& line, Plan& plan) {
   }
   for (const auto& other : plan.scratch) {
     if (other.name == scratch.name) {
-      return line.error(fmt::format("the scratch '{}' again (first on line {})", other.name, other.line), "another name");
+      return line.error(
+          fmt::format("the scratch '{}' again (first on line {})", other.name, other.line),
+          "another name");
     }
   }
   plan.scratch.push_back(std::move(scratch));
@@ -207,12 +216,14 @@ Status read_kernel(const Line& line, Plan& plan) {
     }
     HONE_TRY(auto parts, expressions(line, value, "an extent"));
     if (parts.empty() || parts.size() > 3) {
-      return line.error(fmt::format("{} extents in {}=({})", parts.size(), key, value), "one to three");
+      return line.error(fmt::format("{} extents in {}=({})", parts.size(), key, value),
+                        "one to three");
     }
     (key == "grid" ? kernel.grid : kernel.block) = std::move(parts);
   }
   if (kernel.grid.empty() || kernel.block.empty()) {
-    return line.error(fmt::format("no {}", kernel.grid.empty() ? "grid=(…)" : "block=(…)"), "grid=(…) and block=(…)");
+    return line.error(fmt::format("no {}", kernel.grid.empty() ? "grid=(…)" : "block=(…)"),
+                      "grid=(…) and block=(…)");
   }
   plan.kernels.push_back(std::move(kernel));
   return {};
@@ -222,7 +233,8 @@ Status read_flags(const Line& line, Plan& plan) {
   const auto all = words(line.rest);
   if (all.empty()) return line.error("nothing", "compiler flags such as -O3 or $UNROLL");
   for (const std::string_view word : all) {
-    if (word[0] != '-' && word[0] != '$') return line.error(shown(word), "a flag that begins with - or $NAME");
+    if (word[0] != '-' && word[0] != '$')
+      return line.error(shown(word), "a flag that begins with - or $NAME");
     plan.flags.push_back({std::string(word), line.number});
   }
   return {};
@@ -232,7 +244,8 @@ Status read_compiler(const Line& line, Plan& plan) {
   const auto all = words(line.rest);
   if (all.size() != 1) return line.error(shown(line.rest), "g++ or clang++");
   if (plan.compiler_line != 0) {
-    return line.error(fmt::format("a second compiler (first on line {})", plan.compiler_line), "one");
+    return line.error(fmt::format("a second compiler (first on line {})", plan.compiler_line),
+                      "one");
   }
   plan.compiler = std::string(all[0]);
   plan.compiler_line = line.number;
@@ -241,7 +254,8 @@ Status read_compiler(const Line& line, Plan& plan) {
 
 Status read_expect(const Line& line, Plan& plan) {
   const auto all = words(line.rest);
-  if (all.size() != 2) return line.error(shown(line.rest), "GATE REASON, such as correctness wrong_value");
+  if (all.size() != 2)
+    return line.error(shown(line.rest), "GATE REASON, such as correctness wrong_value");
   plan.expects.push_back({std::string(all[0]), std::string(all[1]), line.number});
   return {};
 }
@@ -251,9 +265,9 @@ struct Reader {
   Status (*read)(const Line&, Plan&);
 };
 constexpr Reader kReaders[] = {
-    {"tune", read_tune},         {"require", read_require}, {"scratch", read_scratch},   {"function", read_function},
-    {"kernel", read_kernel},     {"flags", read_flags},     {"compiler", read_compiler},
-    {"expect", read_expect},
+    {"tune", read_tune},         {"require", read_require}, {"scratch", read_scratch},
+    {"function", read_function}, {"kernel", read_kernel},   {"flags", read_flags},
+    {"compiler", read_compiler}, {"expect", read_expect},
 };
 
 std::vector<std::string> known_words() {
@@ -267,8 +281,9 @@ Status read_line(const Line& line, Plan& plan) {
     if (line.word == reader.word) return reader.read(line, plan);
   }
   const auto known = known_words();
-  return line.error(shown("hone:" + line.word),
-                    fmt::format("hone: and one of {}{}", fmt::join(known, ", "), did_you_mean(line.word, known)));
+  return line.error(
+      shown("hone:" + line.word),
+      fmt::format("hone: and one of {}{}", fmt::join(known, ", "), did_you_mean(line.word, known)));
 }
 
 /// The text after "hone:" when a comment begins with it.
@@ -276,7 +291,8 @@ std::optional<std::string> plan_text(const Token& token) {
   std::string text = spliced(token.text);
   std::string_view inner = text;
   inner.remove_prefix(2);
-  while (inner.starts_with('/') || inner.starts_with('!')) inner.remove_prefix(1);  // doxygen comments
+  while (inner.starts_with('/') || inner.starts_with('!'))
+    inner.remove_prefix(1);  // doxygen comments
   inner = trim(inner);
   if (!inner.starts_with("hone:")) return std::nullopt;
   return std::string(inner.substr(5));
@@ -302,8 +318,11 @@ Result<Plan> read_plan(std::string_view source, std::string_view path) {
     if (!text) continue;
     Line line{path, token.line, "", ""};
     if (block) return line.error("a plan line in /* */", "it in a // comment of its own");
-    if (text->size() > kMaxLineBytes) return line.error(fmt::format("a plan line of {} bytes", text->size()), fmt::format("at most {}", kMaxLineBytes));
-    if (++lines > kMaxPlanLines) return line.error(fmt::format("more than {} plan lines", kMaxPlanLines), "fewer");
+    if (text->size() > kMaxLineBytes)
+      return line.error(fmt::format("a plan line of {} bytes", text->size()),
+                        fmt::format("at most {}", kMaxLineBytes));
+    if (++lines > kMaxPlanLines)
+      return line.error(fmt::format("more than {} plan lines", kMaxPlanLines), "fewer");
     const std::string_view rest = trim(*text);
     const std::size_t blank = rest.find_first_of(" \t");
     line.word = std::string(rest.substr(0, blank));

@@ -1,6 +1,7 @@
 #pragma once
-// The launch plan in a source's comments (docs/candidate.md): one `// hone:WORD …` comment a line. The reader
-// gives what is written with line numbers; whether names exist and values make sense is the candidate's matter.
+// The launch plan in a source's comments (docs/candidate.md): one `// hone:WORD …` comment a line.
+// The reader gives what is written with line numbers; whether names exist and values make sense is
+// the candidate's matter.
 
 #include <optional>
 #include <string>
@@ -47,7 +48,8 @@ struct Plan {
     int line = 0;
   };
   struct Expect {
-    std::string gate, reason;  ///< a failure's words (judge/reasons.h); of several lines any one may hold
+    std::string gate,
+        reason;  ///< a failure's words (judge/reasons.h); of several lines any one may hold
     int line = 0;
   };
   std::vector<Tune> tunables;
@@ -57,7 +59,7 @@ struct Plan {
   std::vector<Kernel> kernels;
   std::vector<Flag> flags;
   std::vector<Expect> expects;  ///< of a wrong example: how it fails; nothing else reads it
-  std::string compiler;  ///< as written; empty: not stated
+  std::string compiler;         ///< as written; empty: not stated
   int compiler_line = 0;
 };
 

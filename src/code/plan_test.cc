@@ -13,14 +13,30 @@ std::string error_of(std::string_view source) {
 }
 
 TEST(Tokens, CommentsStringsAndDirectivesAreToldApart) {
-  // Worked out by hand from the lexical rules of C++: what looks like a comment in a string is none, a raw string
-  // ends at its own delimiter, a directive ends where no backslash continues it.
-  const auto tokens = tokenize("#define A \\\n  \"//\" 1 // end\nconst char* s = \"/* \\\" */\"; /* x */ R\"q()\" )q\" 1'000.5e-3f a::b", "t");
+  // Worked out by hand from the lexical rules of C++: what looks like a comment in a string is
+  // none, a raw string ends at its own delimiter, a directive ends where no backslash continues it.
+  const auto tokens = tokenize(
+      "#define A \\\n  \"//\" 1 // end\nconst char* s = \"/* \\\" */\"; /* x */ R\"q()\" )q\" "
+      "1'000.5e-3f a::b",
+      "t");
   ASSERT_TRUE(tokens.ok());
   std::vector<std::string> text;
   for (const auto& t : *tokens) text.emplace_back(t.text);
-  const std::vector<std::string> expected = {"#define A \\\n  \"//\" 1 ", "// end", "const", "char", "*", "s", "=", "\"/* \\\" */\"",
-                                             ";", "/* x */", "R\"q()\" )q\"", "1'000.5e-3f", "a", "::", "b"};
+  const std::vector<std::string> expected = {"#define A \\\n  \"//\" 1 ",
+                                             "// end",
+                                             "const",
+                                             "char",
+                                             "*",
+                                             "s",
+                                             "=",
+                                             "\"/* \\\" */\"",
+                                             ";",
+                                             "/* x */",
+                                             "R\"q()\" )q\"",
+                                             "1'000.5e-3f",
+                                             "a",
+                                             "::",
+                                             "b"};
   EXPECT_EQ(text, expected);
   EXPECT_EQ((*tokens)[2].line, 3);
 }
@@ -29,7 +45,8 @@ TEST(Tokens, UnfinishedConstructsNameTheirLine) {
   for (const char* source : {"\n/* a", "\n\"a\n", "\nR\"x(a)\"", "\n'a"}) {
     const auto tokens = tokenize(source, "t.cc");
     ASSERT_FALSE(tokens.ok()) << source;
-    EXPECT_NE(tokens.error().message.find("t.cc:2: found the start of a"), std::string::npos) << tokens.error().message;
+    EXPECT_NE(tokens.error().message.find("t.cc:2: found the start of a"), std::string::npos)
+        << tokens.error().message;
   }
   EXPECT_FALSE(tokenize("int a <% 1 %>;", "t").ok());
   EXPECT_FALSE(tokenize(std::string(kMaxSourceBytes + 1, ' '), "t").ok());
@@ -96,8 +113,10 @@ TEST(Plan, EachMistakeNamesFileLineFoundAndExpected) {
       {"// hone:tune A =", "found no value"},
       {"// hone:tune A = 1 1", "the value '1' twice"},
       {"// hone:tune A = 1;2", "found '1;2', expected integers"},
-      {"// hone:tune A = 99999999999999999999", "found '99999999999999999999', expected integers of 64 bits"},
-      {"// hone:tune A = 1\n// hone:tune A = 2", "k.cc:2: found the tunable 'A' again (first on line 1)"},
+      {"// hone:tune A = 99999999999999999999",
+       "found '99999999999999999999', expected integers of 64 bits"},
+      {"// hone:tune A = 1\n// hone:tune A = 2",
+       "k.cc:2: found the tunable 'A' again (first on line 1)"},
       {"// hone:require", "found nothing, expected an expression"},
       {"// hone:scratch p f32 N", "found 'N', expected '['"},
       {"// hone:scratch p f32 [N", "expected a ']' that closes '['"},
@@ -124,7 +143,8 @@ TEST(Plan, EachMistakeNamesFileLineFoundAndExpected) {
 TEST(Plan, IsBounded) {
   std::string values = "// hone:tune A =", tunables, lines;
   for (std::size_t i = 0; i <= kMaxTunableValues; ++i) values += " " + std::to_string(i);
-  for (std::size_t i = 0; i <= kMaxTunables; ++i) tunables += "// hone:tune A" + std::to_string(i) + " = 1\n";
+  for (std::size_t i = 0; i <= kMaxTunables; ++i)
+    tunables += "// hone:tune A" + std::to_string(i) + " = 1\n";
   for (std::size_t i = 0; i <= kMaxPlanLines; ++i) lines += "// hone:require 1\n";
   EXPECT_NE(error_of(values).find("more than 4096 values"), std::string::npos);
   EXPECT_NE(error_of(tunables).find("more than 64 tunables"), std::string::npos);

@@ -56,7 +56,8 @@ void read_define(std::string_view directive, Aliases& aliases) {
   std::vector<std::string> meaning;
   if (tokens) {
     for (const Token& token : *tokens) {
-      if (token.kind != Kind::line_comment && token.kind != Kind::block_comment) meaning.emplace_back(token.text);
+      if (token.kind != Kind::line_comment && token.kind != Kind::block_comment)
+        meaning.emplace_back(token.text);
     }
   }
   if (meaning.size() <= 8) aliases.add(name, std::move(meaning));
@@ -84,8 +85,8 @@ void expand(const Word& word, const Aliases& aliases, int depth, std::vector<Wor
   }
 }
 
-const std::set<std::string, std::less<>> kBuiltinWords = {"unsigned", "signed", "char",  "short", "int",
-                                                          "long",     "float",  "double", "bool", "_Bool"};
+const std::set<std::string, std::less<>> kBuiltinWords = {
+    "unsigned", "signed", "char", "short", "int", "long", "float", "double", "bool", "_Bool"};
 
 /// "unsigned long int" → "unsigned long". Nothing when the words do not make a type.
 std::optional<std::string> builtin_type(std::vector<std::string> words) {
@@ -109,7 +110,8 @@ std::optional<std::string> builtin_type(std::vector<std::string> words) {
     return count["float"] > 0 ? "float" : "bool";
   }
   if (count["double"] > 0) {
-    if (is_unsigned || is_signed || !rest(1 + static_cast<std::size_t>(longs)) || longs > 1) return std::nullopt;
+    if (is_unsigned || is_signed || !rest(1 + static_cast<std::size_t>(longs)) || longs > 1)
+      return std::nullopt;
     return longs == 1 ? "long double" : "double";
   }
   const std::string sign = is_unsigned ? "unsigned " : "";
@@ -136,7 +138,8 @@ std::vector<Word> without_attributes(const std::vector<Word>& words) {
     const std::string& text = words[i].text;
     if (text == "[[") {
       while (i < words.size() && words[i].text != "]]") ++i;
-    } else if ((text == "__attribute__" || text == "__attribute" || text == "alignas" || text == "__declspec") &&
+    } else if ((text == "__attribute__" || text == "__attribute" || text == "alignas" ||
+                text == "__declspec") &&
                i + 1 < words.size() && words[i + 1].text == "(") {
       int depth = 0;
       for (++i; i < words.size(); ++i) {
@@ -153,8 +156,9 @@ std::vector<Word> without_attributes(const std::vector<Word>& words) {
 std::string joined(const std::vector<Word>& words) {
   std::string text;
   for (const Word& word : words) {
-    const bool tight = text.empty() || word.text == "::" || text.ends_with("::") || word.text == "<" || word.text == ">" ||
-                       text.ends_with("<") || word.text == "*" || word.text == "&" || word.text == ",";
+    const bool tight = text.empty() || word.text == "::" || text.ends_with("::") ||
+                       word.text == "<" || word.text == ">" || text.ends_with("<") ||
+                       word.text == "*" || word.text == "&" || word.text == ",";
     text += (tight ? "" : " ") + word.text;
   }
   return text;
@@ -162,7 +166,7 @@ std::string joined(const std::vector<Word>& words) {
 
 /// A parameter, or why it is not one that can be bound.
 struct ParameterReader {
-  std::vector<Word> words;  // attributes dropped, macros followed
+  std::vector<Word> words;        // attributes dropped, macros followed
   std::vector<std::string> base;  // type words
   SignatureParameter out;
   int stars = 0, extents = 0;
@@ -172,10 +176,13 @@ struct ParameterReader {
   std::string read(const std::vector<Word>& written, const Aliases& aliases) {
     out.line = written.empty() ? 0 : written.front().line;
     for (std::size_t i = 0; i < written.size(); ++i) {
-      // The last identifier before `[` or the end is the name: a macro of the same spelling is refused there.
+      // The last identifier before `[` or the end is the name: a macro of the same spelling is
+      // refused there.
       const bool last = i + 1 == written.size() || written[i + 1].text == "[";
-      if (last && i > 0 && written[i].identifier && !is_restrict(written[i].text)) words.push_back(written[i]);
-      else expand(written[i], aliases, 0, words);
+      if (last && i > 0 && written[i].identifier && !is_restrict(written[i].text))
+        words.push_back(written[i]);
+      else
+        expand(written[i], aliases, 0, words);
     }
     words = without_attributes(words);
     const std::string shown = joined(written);
@@ -184,10 +191,12 @@ struct ParameterReader {
     if (std::string why = take_type(shown); !why.empty()) return why;
     out.pointer = stars + extents > 0;
     out.is_const = out.pointer ? base_const : base_const || value_const;
-    if (stars + extents > 1) return fmt::format("'{}' is a pointer to a pointer or an array of arrays", shown);
+    if (stars + extents > 1)
+      return fmt::format("'{}' is a pointer to a pointer or an array of arrays", shown);
     if (out.type == "void") return fmt::format("'{}' points to void", shown);
     if (aliases.is_ambiguous(out.type)) {
-      return fmt::format("'{}': '{}' is defined more than once with different meanings", shown, out.type);
+      return fmt::format("'{}': '{}' is defined more than once with different meanings", shown,
+                         out.type);
     }
     return "";
   }
@@ -198,12 +207,14 @@ struct ParameterReader {
       const std::string& t = word.text;
       if (t == "&") return fmt::format("'{}' is a reference", shown);
       if (t == "<" || t == ">") return fmt::format("'{}' is a template class", shown);
-      if (t == "(" || t == ")") return fmt::format("'{}' is a function or a macro with arguments", shown);
+      if (t == "(" || t == ")")
+        return fmt::format("'{}' is a function or a macro with arguments", shown);
       if (t == "...") return "'...' is a variable argument list";
       if (t == "=") return fmt::format("'{}' has a default value", shown);
       if (t == "auto" || t == "decltype") return fmt::format("'{}' has a deduced type", shown);
       if (t == "volatile" || t == "_Atomic") return fmt::format("'{}' is {}", shown, t);
-      if (t == "struct" || t == "class" || t == "union" || t == "enum") return fmt::format("'{}' is a {}", shown, t);
+      if (t == "struct" || t == "class" || t == "union" || t == "enum")
+        return fmt::format("'{}' is a {}", shown, t);
     }
     return "";
   }
@@ -229,9 +240,12 @@ struct ParameterReader {
         // The name follows the type: an identifier when a type is complete already.
         const bool last = i + 1 == words.size() || words[i + 1].text == "[";
         const bool qualified = i > 0 && words[i - 1].text == "::";
-        if (last && !base.empty() && !qualified && !kBuiltinWords.contains(t) && out.name.empty()) out.name = t;
-        else if (after_star || extents > 0 || !out.name.empty()) return fmt::format("'{}' has a form that is not read", shown);
-        else base.push_back(t);
+        if (last && !base.empty() && !qualified && !kBuiltinWords.contains(t) && out.name.empty())
+          out.name = t;
+        else if (after_star || extents > 0 || !out.name.empty())
+          return fmt::format("'{}' has a form that is not read", shown);
+        else
+          base.push_back(t);
       } else if (t == "::") {
         if (after_star) return fmt::format("'{}' has a form that is not read", shown);
         base.push_back(t);
@@ -245,8 +259,10 @@ struct ParameterReader {
   std::string take_type(const std::string& shown) {
     if (base.empty()) return fmt::format("'{}' has no type", shown);
     if (kBuiltinWords.contains(base[0])) {
-      if (const auto type = builtin_type(base)) out.type = *type;
-      else return fmt::format("'{}': '{}' is no type that is known here", shown, fmt::join(base, " "));
+      if (const auto type = builtin_type(base))
+        out.type = *type;
+      else
+        return fmt::format("'{}': '{}' is no type that is known here", shown, fmt::join(base, " "));
     } else {
       bool wants_name = true;
       for (const std::string& part : base) {
@@ -262,7 +278,8 @@ struct ParameterReader {
       if (out.type.starts_with("::")) out.type.erase(0, 2);
       if (out.type.starts_with("std::")) out.type.erase(0, 5);
     }
-    if (out.name.empty()) return fmt::format("'{}' has no name, and arguments are bound by name", shown);
+    if (out.name.empty())
+      return fmt::format("'{}' has no name, and arguments are bound by name", shown);
     return "";
   }
 };
@@ -275,8 +292,10 @@ class Reader {
   Result<std::vector<Signature>> run() {
     HONE_TRY(auto all, tokenize(source_, path_));
     for (const Token& token : all) {
-      if (token.kind == Kind::directive) read_define(token.text, aliases_);
-      else if (token.kind != Kind::line_comment && token.kind != Kind::block_comment) tokens_.push_back(token);
+      if (token.kind == Kind::directive)
+        read_define(token.text, aliases_);
+      else if (token.kind != Kind::line_comment && token.kind != Kind::block_comment)
+        tokens_.push_back(token);
     }
     HONE_CHECK(match_brackets());
     HONE_CHECK(block(0, tokens_.size(), "", false, 0));
@@ -290,12 +309,14 @@ class Reader {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       if (tokens_[i].kind != Kind::punctuation) continue;
       const char c = tokens_[i].text[0];
-      // `[[` may also be two subscripts that begin together, `]]` two that end together: only (), {} are matched.
+      // `[[` may also be two subscripts that begin together, `]]` two that end together: only (),
+      // {} are matched.
       if (c == '(' || c == '{') open.push_back(i);
       if (c != ')' && c != '}') continue;
       const char expected = c == ')' ? '(' : '{';
       if (open.empty() || tokens_[open.back()].text[0] != expected) {
-        return usage_error(fmt::format("{}:{}: found '{}' without the '{}' that opens it", path_, tokens_[i].line, c, expected),
+        return usage_error(fmt::format("{}:{}: found '{}' without the '{}' that opens it", path_,
+                                       tokens_[i].line, c, expected),
                            "balance the brackets; both branches of an #if count");
       }
       partner_[open.back()] = i;
@@ -303,14 +324,16 @@ class Reader {
       open.pop_back();
     }
     if (!open.empty()) {
-      return usage_error(fmt::format("{}:{}: found '{}' without its end", path_, tokens_[open.back()].line, tokens_[open.back()].text),
+      return usage_error(fmt::format("{}:{}: found '{}' without its end", path_,
+                                     tokens_[open.back()].line, tokens_[open.back()].text),
                          "balance the brackets; both branches of an #if count");
     }
     return {};
   }
 
   /// Declarations in [begin, end).
-  Status block(std::size_t begin, std::size_t end, const std::string& scope, bool extern_c, int depth) {
+  Status block(std::size_t begin, std::size_t end, const std::string& scope, bool extern_c,
+               int depth) {
     if (depth > 64) return usage_error(fmt::format("{}: namespaces nest deeper than 64", path_));
     std::size_t start = begin;
     for (std::size_t i = begin; i < end; ++i) {
@@ -328,7 +351,8 @@ class Reader {
         } else if (is_namespace(start, i, inner)) {
           HONE_CHECK(block(i + 1, close, inner, extern_c, depth + 1));
         } else if (!function(start, i, scope, extern_c)) {
-          // A class, an initialiser and the like; what follows up to `;` belongs to it. After `)` it was a body.
+          // A class, an initialiser and the like; what follows up to `;` belongs to it. After `)`
+          // it was a body.
           if (i > start && is(tokens_[i - 1], ")")) start = close + 1;
           i = close;
           continue;
@@ -351,8 +375,8 @@ class Reader {
     return true;
   }
 
-  /// `typedef TYPE NAME;` and `using NAME = TYPE;`. Pointers (whose const binds otherwise), arrays, vectors and
-  /// template classes stay names that nothing binds to.
+  /// `typedef TYPE NAME;` and `using NAME = TYPE;`. Pointers (whose const binds otherwise), arrays,
+  /// vectors and template classes stay names that nothing binds to.
   void declaration(std::size_t start, std::size_t end) {
     std::vector<std::string> words;
     for (std::size_t i = start; i < end && words.size() < 16; ++i) {
@@ -360,7 +384,8 @@ class Reader {
       if (text == "*" || text == "(" || text == "[" || text == "<" || text == "[[") return;
       words.emplace_back(text);
     }
-    if (words.size() >= 3 && words[0] == "typedef" && is_identifier(words.back()) && words.size() < 16) {
+    if (words.size() >= 3 && words[0] == "typedef" && is_identifier(words.back()) &&
+        words.size() < 16) {
       const std::string name = words.back();
       aliases_.add(name, {words.begin() + 1, words.end() - 1});
     } else if (words.size() >= 4 && words[0] == "using" && words[2] == "=" && words.size() < 16) {
@@ -387,7 +412,8 @@ class Reader {
   }
 
   /// `open` becomes the index of the parameter list's bracket; return type and specifiers are read.
-  bool find_parameters(std::size_t start, std::size_t brace, std::size_t& open, Signature& signature) {
+  bool find_parameters(std::size_t start, std::size_t brace, std::size_t& open,
+                       Signature& signature) {
     std::vector<Word> head;
     std::size_t i = start;
     for (; i < brace; ++i) {
@@ -406,8 +432,11 @@ class Reader {
         continue;
       }
       if (is(token, "(")) {
-        const bool attribute = i > start && (is(tokens_[i - 1], "__attribute__") || is(tokens_[i - 1], "__attribute") || is(tokens_[i - 1], "alignas") ||
-                                             is(tokens_[i - 1], "__launch_bounds__") || is(tokens_[i - 1], "__declspec") || is(tokens_[i - 1], "requires"));
+        const bool attribute =
+            i > start &&
+            (is(tokens_[i - 1], "__attribute__") || is(tokens_[i - 1], "__attribute") ||
+             is(tokens_[i - 1], "alignas") || is(tokens_[i - 1], "__launch_bounds__") ||
+             is(tokens_[i - 1], "__declspec") || is(tokens_[i - 1], "requires"));
         if (attribute) {
           if (!head.empty()) head.pop_back();
           i = partner_[i];
@@ -427,9 +456,11 @@ class Reader {
     head.pop_back();
     std::vector<Word> type;
     for (const Word& word : head) {
-      if (word.text == "static") signature.is_static = true;
-      else if (word.text != "extern" && word.text != "inline" && word.text != "constexpr" && word.text != "__global__" && word.text != "__host__" &&
-               word.text != "__device__") expand(word, aliases_, 0, type);
+      if (word.text == "static")
+        signature.is_static = true;
+      else if (word.text != "extern" && word.text != "inline" && word.text != "constexpr" &&
+               word.text != "__global__" && word.text != "__host__" && word.text != "__device__")
+        expand(word, aliases_, 0, type);
     }
     signature.return_type = return_type(type, partner_[open] + 1, brace);
     return true;
@@ -439,12 +470,15 @@ class Reader {
     for (std::size_t i = after; i < brace; ++i) {
       if (!is(tokens_[i], "->")) continue;
       type.clear();
-      for (++i; i < brace; ++i) expand({std::string(tokens_[i].text), tokens_[i].kind == Kind::identifier, 0}, aliases_, 0, type);
+      for (++i; i < brace; ++i)
+        expand({std::string(tokens_[i].text), tokens_[i].kind == Kind::identifier, 0}, aliases_, 0,
+               type);
     }
     std::erase_if(type, [](const Word& word) { return word.text == "const"; });
     std::vector<std::string> words;
     for (const Word& word : type) words.push_back(word.text);
-    if (!words.empty() && std::all_of(words.begin(), words.end(), [](const auto& w) { return kBuiltinWords.contains(w); })) {
+    if (!words.empty() && std::all_of(words.begin(), words.end(),
+                                      [](const auto& w) { return kBuiltinWords.contains(w); })) {
       if (const auto builtin = builtin_type(words)) return *builtin;
     }
     return joined(type);
@@ -470,10 +504,15 @@ class Reader {
       if (is(token, ">")) --angles;
       if (is(token, "(")) ++round;
       if (is(token, ")")) --round;
-      if (is(token, ",") && angles <= 0 && round == 0) written.emplace_back();
-      else written.back().push_back({std::string(token.text), token.kind == Kind::identifier, token.line});
+      if (is(token, ",") && angles <= 0 && round == 0)
+        written.emplace_back();
+      else
+        written.back().push_back(
+            {std::string(token.text), token.kind == Kind::identifier, token.line});
     }
-    if (written.size() == 1 && (written[0].empty() || (written[0].size() == 1 && written[0][0].text == "void"))) return;
+    if (written.size() == 1 &&
+        (written[0].empty() || (written[0].size() == 1 && written[0][0].text == "void")))
+      return;
     std::set<std::string> names;
     for (const auto& words : written) {
       ParameterReader reader;
@@ -503,7 +542,8 @@ Result<std::vector<Signature>> read_signatures(std::string_view source, std::str
   return Reader(source, path).run();
 }
 
-Result<Signature> find_function(std::string_view source, std::string_view path, std::string_view name) {
+Result<Signature> find_function(std::string_view source, std::string_view path,
+                                std::string_view name) {
   HONE_TRY(auto all, read_signatures(source, path));
   std::vector<const Signature*> same;
   std::vector<std::string> names;
@@ -512,15 +552,18 @@ Result<Signature> find_function(std::string_view source, std::string_view path, 
     if (signature.name == name) same.push_back(&signature);
   }
   if (same.empty()) {
-    return usage_error(fmt::format("{}: found no definition of a function '{}'{}", path, name, did_you_mean(name, names)),
-                       "define it at namespace level, for example extern \"C\" void " + std::string(name) + "(…) { … }");
+    return usage_error(fmt::format("{}: found no definition of a function '{}'{}", path, name,
+                                   did_you_mean(name, names)),
+                       "define it at namespace level, for example extern \"C\" void " +
+                           std::string(name) + "(…) { … }");
   }
   if (std::any_of(same.begin(), same.end(), [](const auto* s) { return s->extern_c; })) {
     std::erase_if(same, [](const auto* s) { return !s->extern_c; });
   }
   const Signature& first = *same[0];
   if (same.size() > 1) {
-    return usage_error(fmt::format("{}:{}: found a second definition of '{}' (first on line {})", path, same[1]->line, name, first.line),
+    return usage_error(fmt::format("{}:{}: found a second definition of '{}' (first on line {})",
+                                   path, same[1]->line, name, first.line),
                        "keep one; both branches of an #if count: put the #if inside the body");
   }
   if (first.is_template) {

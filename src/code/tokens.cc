@@ -8,7 +8,8 @@ namespace hone::code {
 namespace {
 
 bool starts_identifier(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || (c & 0x80) != 0;
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
+         (c & 0x80) != 0;
 }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool in_identifier(char c) { return starts_identifier(c) || is_digit(c); }
@@ -35,7 +36,9 @@ class Scanner {
   }
 
  private:
-  char peek(std::size_t ahead) const { return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0'; }
+  char peek(std::size_t ahead) const {
+    return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0';
+  }
 
   /// Length of a backslash-newline at `at`, else 0.
   std::size_t splice_length(std::size_t at) const {
@@ -53,8 +56,9 @@ class Scanner {
   }
 
   Error unterminated(const char* what, int line) const {
-    return usage_error(fmt::format("{}:{}: found the start of a {} that does not end", path_, line, what),
-                       "close it");
+    return usage_error(
+        fmt::format("{}:{}: found the start of a {} that does not end", path_, line, what),
+        "close it");
   }
 
   void emit(Token::Kind kind, std::size_t length) {
@@ -66,7 +70,8 @@ class Scanner {
     const char c = source_[at_];
     const bool first = line_start_;
     if (c == '/' && peek(1) == '/') return line_comment();
-    if (c == '/' && peek(1) == '*') return block_comment();  // leaves line_start_: `/**/ #if` is a directive
+    if (c == '/' && peek(1) == '*')
+      return block_comment();  // leaves line_start_: `/**/ #if` is a directive
     line_start_ = false;
     if (c == '#' && first) return directive();
     if (starts_identifier(c)) return word();
@@ -101,7 +106,8 @@ class Scanner {
       } else if (source_[end] == '"') {
         ++end;
         while (end < source_.size() && source_[end] != '"' && source_[end] != '\n') {
-          end += source_[end] == '\\' && end + 1 < source_.size() && source_[end + 1] != '\n' ? 2 : 1;
+          end +=
+              source_[end] == '\\' && end + 1 < source_.size() && source_[end + 1] != '\n' ? 2 : 1;
         }
         if (end < source_.size() && source_[end] == '"') ++end;
       } else if (source_.substr(end, 2) == "//") {
@@ -124,7 +130,8 @@ class Scanner {
     const std::string_view text = source_.substr(at_, length);
     const char next = peek(length);
     if (next == '"') {
-      if (text == "R" || text == "u8R" || text == "uR" || text == "UR" || text == "LR") return raw(length);
+      if (text == "R" || text == "u8R" || text == "uR" || text == "UR" || text == "LR")
+        return raw(length);
       if (text == "u8" || text == "u" || text == "U" || text == "L") {
         return quoted('"', Token::Kind::string, length);
       }
@@ -142,8 +149,10 @@ class Scanner {
       const char c = peek(length);
       const char before = source_[at_ + length - 1];
       const bool exponent = before == 'e' || before == 'E' || before == 'p' || before == 'P';
-      const bool separator = c == '\'' && (is_digit(peek(length + 1)) || starts_identifier(peek(length + 1)));
-      if (!in_identifier(c) && c != '.' && !((c == '+' || c == '-') && exponent) && !separator) break;
+      const bool separator =
+          c == '\'' && (is_digit(peek(length + 1)) || starts_identifier(peek(length + 1)));
+      if (!in_identifier(c) && c != '.' && !((c == '+' || c == '-') && exponent) && !separator)
+        break;
       ++length;
     }
     emit(Token::Kind::number, length);
@@ -187,13 +196,16 @@ class Scanner {
                          "write '{', '}' or '#'");
     }
     if (static_cast<unsigned char>(source_[at_]) < 0x20 || source_[at_] == 0x7f) {
-      return usage_error(fmt::format("{}:{}: found the control character 0x{:02x}", path_, line_,
-                                     static_cast<unsigned>(static_cast<unsigned char>(source_[at_]))),
-                         "a source is text in UTF-8");
+      return usage_error(
+          fmt::format("{}:{}: found the control character 0x{:02x}", path_, line_,
+                      static_cast<unsigned>(static_cast<unsigned char>(source_[at_]))),
+          "a source is text in UTF-8");
     }
     std::size_t length = 1;
-    if (source_.substr(at_, 3) == "...") length = 3;
-    else if (two == "::" || two == "->" || two == "[[" || two == "]]") length = 2;
+    if (source_.substr(at_, 3) == "...")
+      length = 3;
+    else if (two == "::" || two == "->" || two == "[[" || two == "]]")
+      length = 2;
     emit(Token::Kind::punctuation, length);
     return {};
   }
@@ -209,11 +221,13 @@ class Scanner {
 
 Result<std::vector<Token>> tokenize(std::string_view source, std::string_view path) {
   if (source.size() > kMaxSourceBytes) {
-    return usage_error(fmt::format("{}: found {} bytes, expected at most {}", path, source.size(), kMaxSourceBytes),
+    return usage_error(fmt::format("{}: found {} bytes, expected at most {}", path, source.size(),
+                                   kMaxSourceBytes),
                        "a candidate is one source file; move tables into inputs");
   }
   if (source.starts_with("\xef\xbb\xbf")) {
-    return usage_error(fmt::format("{}:1: found a byte-order mark", path), "save the file as UTF-8 without one");
+    return usage_error(fmt::format("{}:1: found a byte-order mark", path),
+                       "save the file as UTF-8 without one");
   }
   return Scanner(source, path).run();
 }
