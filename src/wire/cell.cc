@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "wire/freezer.h"
 
 namespace hone::wire {
 namespace {
@@ -228,6 +229,8 @@ std::vector<std::string> describe_layers(std::optional<std::uint32_t> user, bool
   const int landlock = landlock_version();
   layers.push_back(landlock > 0 ? fmt::format("landlock {}", landlock) : "no landlock");
   layers.push_back("limits");
+  const auto group = delegated_group();
+  layers.push_back(group ? fmt::format("cgroup {} (freezer)", group->string()) : "no cgroup");
   return layers;
 }
 

@@ -220,16 +220,18 @@ Result<JailedProcess> Jail::spawn(const SpawnSpec& spec) {
   if (const auto error = answer->header.find("error"); error != answer->header.end())
     return environment_error("the jail could not start a worker: " + error->get<std::string>());
   if (answer->fds.size() != 1) return bug_error("a spawn answer without its process");
-  auto state = std::make_unique<JailedProcess::State>();
-  HONE_CHECK(state->attach(std::move(answer->fds[0]), std::move(status.ours)));
-  JailedProcess process;
-  process.state_ = std::move(state);
+  JailedProcess process;  // from here on an error kills it
+  process.state_ = std::make_unique<JailedProcess::State>();
+  JailedProcess::State& state = *process.state_;
+  HONE_CHECK(state.attach(std::move(answer->fds[0]), std::move(status.ours)));
+  if (const auto group = delegated_group(); group && state.host_pid > 0) {
+    HONE_TRY(state.freezer, Freezer::make(*group, state.host_pid));
+  }
   return process;
 }
 
 std::vector<std::string> Jail::layers() const {
-  auto layers = describe_layers(state_->user, state_->walled);
-  return layers;
+  return describe_layers(state_->user, state_->walled);
 }
 int Jail::helper_host_pid() const { return state_->helper_host_pid; }
 

@@ -132,6 +132,59 @@ TEST_F(JailTest, SealedInputsCannotBeWrittenByAnyRoute) {
   EXPECT_EQ(arena->bytes()[0], std::byte{0});
 }
 
+/// A shared object made from source, in a descriptor.
+UniqueFd build(const std::string& source) {
+  RunSpec spec;
+  spec.argv = {"/usr/bin/g++", "-O1", "-fopenmp", "-shared", "-fPIC", "-o", "k.so", "k.cpp"};
+  spec.files = {{"k.cpp", source}};
+  spec.output_file = "k.so";
+  auto output = run_jailed(spec);
+  EXPECT_TRUE(output.ok() && output->code == 0)
+      << (output.ok() ? output->err : output.error().text());
+  UniqueFd file(::memfd_create("k.so", MFD_CLOEXEC));
+  if (output.ok()) {
+    const auto bytes = static_cast<ssize_t>(output->output.size());
+    EXPECT_EQ(::write(file.get(), output->output.data(), output->output.size()), bytes);
+  }
+  return file;
+}
+
+TEST_F(JailTest, LockedDownCodeLoadsAndRunsThreads) {
+  // 1 + 2 + … + 1000 = 500500; 500500 = 251 · 1994 + 6. Three threads, memory, exceptions and text
+  // streams.
+  const UniqueFd library = build(R"(
+#include <omp.h>
+#include <sstream>
+#include <stdexcept>
+#include <vector>
+extern "C" int answer() {
+  std::vector<int> seen(3);
+  long sum = 0;
+#pragma omp parallel for num_threads(3) reduction(+ : sum)
+  for (int i = 1; i <= 1000; ++i) {
+    seen[omp_get_thread_num()] = 1;
+    sum += i;
+  }
+  std::vector<char> large(64 << 20, 1);
+  try {
+    std::ostringstream text;
+    text << sum;
+    if (seen[0] + seen[1] + seen[2] == 3 && large.back() == 1) throw std::runtime_error(text.str());
+  } catch (const std::exception& error) {
+    return std::stol(error.what()) % 251;
+  }
+  return 0;
+})");
+  SpawnSpec spec = probe({"load"});
+  spec.fds = {library.get()};
+  for (const char* bind : {"false", "true"}) {
+    spec.env = {{"OMP_PROC_BIND", bind}};
+    const Ended ended = run(spec);
+    EXPECT_EQ(ended.exit.code, 6) << "OMP_PROC_BIND=" << bind << ": " << explain(ended.exit)
+                                  << ended.output;
+  }
+}
+
 TEST_F(JailTest, ForkBombIsBounded) {
   const Json bomb = report(probe({"fork-bomb"}));
   EXPECT_LT(bomb["started"].get<int>(), 32);
@@ -363,6 +416,33 @@ TEST(Jail, KillOfTheCoordinatorLeavesNothingBehind) {
     ASSERT_GT(pid, 0);
     EXPECT_TRUE(is_gone(pid)) << pid;
   }
+}
+
+TEST(Jail, AnOrdinaryUserHasOneToo) {
+  if (::geteuid() != 0) GTEST_SKIP() << "the other tests show it";
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    if (::setgid(60'500) != 0 || ::setuid(60'500) != 0) ::_exit(10);
+    auto jail = Jail::start(jail_spec());
+    if (!jail.ok()) ::_exit(11);
+    if (jail->layers()[0] != "user not changed") ::_exit(12);
+    SpawnSpec spec = probe({"exit", "5"});
+    auto process = jail->spawn(spec);
+    if (!process.ok()) ::_exit(13);
+    const auto exit = process->wait(10 * kSecond);
+    if (!exit.ok() || exit->code != 5) ::_exit(14);
+    auto frozen = jail->spawn(probe({"hang"}));
+    if (!frozen.ok() || !frozen->freeze().ok() || !frozen->thaw().ok()) ::_exit(15);
+    RunSpec run;
+    run.argv = {"/usr/bin/true"};
+    run.limits.processes = 8;
+    auto output = run_jailed(run);
+    ::_exit(output.ok() && output->code == 0 ? 0 : 16);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "the step that failed";
 }
 
 TEST(Jail, ProbeRefusesToRunOutside) {

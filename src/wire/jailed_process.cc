@@ -158,13 +158,22 @@ int JailedProcess::pidfd() const { return state_ ? state_->pidfd.get() : -1; }
 int JailedProcess::host_pid() const { return state_ ? state_->host_pid : -1; }
 
 void JailedProcess::kill() {
-  if (state_ && !state_->exit) state_->signal(SIGKILL);
+  if (!state_ || state_->exit) return;
+  state_->signal(SIGKILL);
+  // A group of version 1 keeps even a killed process until it thaws.
+  if (state_->freezer) [[maybe_unused]]
+    const Status thawed = state_->freezer->thaw();
 }
 
-bool JailedProcess::frozen() const { return state_ && state_->look() == State::Threads::stopped; }
+bool JailedProcess::frozen() const {
+  if (!state_) return false;
+  if (state_->freezer) return state_->freezer->frozen();
+  return state_->look() == State::Threads::stopped;
+}
 
 Status JailedProcess::freeze() {
   if (!state_) return bug_error("no process to freeze");
+  if (state_->freezer) return state_->freezer->freeze();
   state_->signal(SIGSTOP);
   const std::int64_t end = monotonic_ns() + kFreezeLimit_ns;
   for (int look = 0;; ++look) {
@@ -189,6 +198,11 @@ Status JailedProcess::freeze() {
 
 Status JailedProcess::thaw() {
   if (!state_) return bug_error("no process to thaw");
+  if (state_->freezer) {
+    const bool stayed = state_->freezer->frozen();
+    HONE_CHECK(state_->freezer->thaw());
+    return stayed ? Status() : environment_error("the process did not stay frozen");
+  }
   const State::Threads found = state_->look();
   state_->signal(SIGCONT);
   if (found == State::Threads::stopped) return {};

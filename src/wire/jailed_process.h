@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "wire/freezer.h"
 #include "wire/sandbox.h"
 
 namespace hone::wire {
@@ -17,6 +18,7 @@ struct JailedProcess::State {
   UniqueFd statm;
   int host_pid = -1;
   std::optional<Exit> exit;
+  std::optional<Freezer> freezer;  ///< where a control group was delegated
 
   Status attach(UniqueFd process, UniqueFd status_pipe);
   enum class Threads { running, stopped, gone };
