@@ -145,6 +145,17 @@ struct Jail::State {
   bool walled = true;
   std::mutex mutex;  ///< one request at a time on `control`
 
+  /// One request and its answer. After an error the connection is ended: a late answer must not be
+  /// taken for that of the next request.
+  Result<std::optional<Frame>> ask(const Json& request, std::span<const int> fds) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    const Status sent = send_frame(control.get(), request, {}, fds, kJailAnswer_ns);
+    auto answer = sent.ok() ? receive_frame(control.get(), kJailFrames, kJailAnswer_ns)
+                            : Result<std::optional<Frame>>(sent.error());
+    if (!answer.ok()) ::shutdown(control.get(), SHUT_RDWR);
+    return answer;
+  }
+
   ~State() {
     control.reset();
     if (!outer.pidfd.valid()) return;
@@ -209,12 +220,7 @@ Result<JailedProcess> Jail::spawn(const SpawnSpec& spec) {
   if (spec.output_fd >= 0) fds.push_back(spec.output_fd);
   fds.insert(fds.end(), spec.fds.begin(), spec.fds.end());
   if (fds.size() > kJailFrames.fds) return bug_error("too many descriptors for a worker");
-  std::optional<Frame> answer;
-  {
-    const std::lock_guard<std::mutex> lock(state_->mutex);
-    HONE_CHECK(send_frame(state_->control.get(), request, {}, fds, kJailAnswer_ns));
-    HONE_TRY(answer, receive_frame(state_->control.get(), kJailFrames, kJailAnswer_ns));
-  }
+  HONE_TRY(std::optional<Frame> answer, state_->ask(request, fds));
   if (!answer) return environment_error("the jail has ended", "Start a new one.");
   HONE_CHECK(check_schema(answer->header, spawn_answer_schema()));
   if (const auto error = answer->header.find("error"); error != answer->header.end())

@@ -172,9 +172,12 @@ class Helper {
   void kill_orphans() {
     UniqueFd list(::open(fmt::format("/proc/{0}/task/{0}/children", ::getpid()).c_str(),
                          O_RDONLY | O_CLOEXEC));
-    std::array<char, 8192> text{};
-    if (!list.valid() || ::read(list.get(), text.data(), text.size() - 1) <= 0) return;
-    for (const std::string_view word : words(text.data())) {
+    std::array<char, 8192> text;
+    const ssize_t got = list.valid() ? ::read(list.get(), text.data(), text.size()) : -1;
+    if (got <= 0) return;
+    std::string_view pids(text.data(), static_cast<std::size_t>(got));
+    pids = pids.substr(0, pids.rfind(' ') + 1);  // never half a number
+    for (const std::string_view word : words(pids)) {
       const auto pid = static_cast<pid_t>(std::strtol(std::string(word).c_str(), nullptr, 10));
       if (pid > 0 && workers_.find(pid) == workers_.end()) ::kill(pid, SIGKILL);
     }
