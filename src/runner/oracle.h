@@ -94,6 +94,10 @@ class Oracle {
   /// Scalars of the draw in task order.
   virtual Result<std::vector<double>> scalars_of(std::uint64_t prepared) = 0;
 
+  /// r's outputs, in storage types, on inputs and scalars made elsewhere (admission moves one at a time).
+  virtual Result<std::vector<std::string>> reference_on(const task::Dims& dims, const std::vector<std::string>& inputs,
+                                                        const std::vector<double>& scalars);
+
   /// Timing. fill() gives every one of the first `calls` sets fresh contents derived from `seed`; cold writes past the
   /// caches. collect() keeps the outputs of the calls named (copied out while the runner is frozen); settle()
   /// compares everything kept with the truth and forgets it.

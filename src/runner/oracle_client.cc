@@ -100,6 +100,16 @@ class OracleProcess final : public Oracle {
     return out;
   }
 
+  Result<std::vector<std::string>> reference_on(const task::Dims& dims, const std::vector<std::string>& inputs,
+                                                const std::vector<double>& scalars) override {
+    Json lengths, numbers = Json::array();
+    const std::string bytes = join(inputs, &lengths);
+    for (const double s : scalars) numbers.push_back(number(s));
+    HONE_TRY(const wire::Frame frame,
+             call({{"op", "reference_on"}, {"dims", to_json(dims)}, {"lengths", lengths}, {"scalars", numbers}}, bytes));
+    return unjoin(frame.bytes, frame.header.value("lengths", Json()));
+  }
+
   Status fill(std::uint64_t arenas, std::uint64_t seed, std::int64_t calls, bool cold) override {
     return status(call({{"op", "fill"}, {"arenas", arenas}, {"seed", seed}, {"calls", calls}, {"cold", cold}}));
   }
@@ -168,6 +178,11 @@ class OracleProcess final : public Oracle {
 };
 
 }  // namespace
+
+Result<std::vector<std::string>> Oracle::reference_on(const task::Dims&, const std::vector<std::string>&,
+                                                      const std::vector<double>&) {
+  return bug_error("this oracle does not evaluate inputs made elsewhere");
+}
 
 Result<std::unique_ptr<Oracle>> Oracle::start(const task::Task& task, const OracleOptions& options) {
   HONE_TRY(const fs::path worker, worker_program());

@@ -308,6 +308,24 @@ Result<std::vector<double>> OracleCore::scalars_of(std::uint64_t prepared) {
   return draw->set.scalars;
 }
 
+Result<std::vector<std::string>> OracleCore::reference_on(const task::Dims& dims,
+                                                          const std::vector<std::string>& inputs,
+                                                          const std::vector<double>& scalars) {
+  HONE_TRY(InputSet set, draw_inputs(task_, dims, task::DrawSpec{}));  // for sizes and room
+  if (inputs.size() != set.inputs.size() || scalars.size() != task_.scalars.size())
+    return bug_error("reference_on: wrong number of inputs or scalars");
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].size() > set.inputs[i].size()) return bug_error("reference_on: an input is too long");
+    std::memcpy(set.inputs[i].data(), inputs[i].data(), inputs[i].size());
+  }
+  set.scalars = scalars;
+  HONE_TRY(const std::vector<Truth> truths, evaluator_->evaluate(dims, set, 0, 0));
+  std::vector<std::string> out;
+  for (const Truth& t : truths)
+    out.emplace_back(reinterpret_cast<const char*>(t.rounded_bits.data()), t.rounded_bits.size());
+  return out;
+}
+
 // ---- timing --------------------------------------------------------------------------------------------------
 
 Status OracleCore::prepare_sources(ArenaPair& pair) {

@@ -40,6 +40,8 @@ class OracleCore {
   Result<std::vector<std::string>> inputs_of(std::uint64_t prepared);
   Result<std::vector<std::string>> truth_of(std::uint64_t prepared, bool rounded);
   Result<std::vector<double>> scalars_of(std::uint64_t prepared);
+  Result<std::vector<std::string>> reference_on(const task::Dims& dims, const std::vector<std::string>& inputs,
+                                                const std::vector<double>& scalars);
 
   Status fill(std::uint64_t arenas, std::uint64_t seed, std::int64_t calls, bool cold);
   Status collect(std::uint64_t arenas, std::uint64_t seed, const std::vector<std::int64_t>& calls,

@@ -126,6 +126,14 @@ const std::map<std::string, Handler>& handlers() {
          HONE_TRY(const bool rounded, get_bool(h, "rounded", "oracle request"));
          return strings(core.truth_of(prepared, rounded));
        }},
+      {"reference_on",
+       [](OracleCore& core, const Json& h, const std::string& bytes) -> Result<Reply> {
+         HONE_TRY(const task::Dims dims, dims_from_json(h.value("dims", Json())));
+         HONE_TRY(const std::vector<std::string> inputs, unjoin(bytes, h.value("lengths", Json())));
+         std::vector<double> scalars;
+         for (const Json& s : h.value("scalars", Json::array())) scalars.push_back(as_double(s));
+         return strings(core.reference_on(dims, inputs, scalars));
+       }},
       {"scalars_of",
        [](OracleCore& core, const Json& h, const std::string&) -> Result<Reply> {
          HONE_TRY(const std::uint64_t prepared, id_of(h, "prepared"));
