@@ -29,7 +29,7 @@ struct AdmissionReport {
 };
 Json to_json(const AdmissionReport& report);
 
-/// `seed` 0: entropy. Judged on the smallest timed case and, where it is another, the smallest case with 256 elements.
+/// `seed` 0: entropy. Judged on the smallest timed case in which every output has elements.
 Result<AdmissionReport> admit(runner::Session& session, std::uint64_t seed = 0, const Budget& budget = {});
 
 }  // namespace hone::judge

@@ -33,9 +33,11 @@ struct Entry {
   std::optional<candidate::Failure> failure;
   double ms = 0;
 };
-/// Thread-safe: several may build at once.
+/// Thread-safe: several may build at once. `as` baseline: the source is written like a reference (HONE_OUT, two buffers
+/// for an inout output) and judged like any other.
 Result<Entry> enter(lane::Lane& lane, const task::Task& task, const candidate::Candidate& candidate,
-                    const candidate::Assignment& assignment, const lane::BuildOptions& build = {});
+                    const candidate::Assignment& assignment, const lane::BuildOptions& build = {},
+                    candidate::Build as = candidate::Build::candidate);
 
 /// Which classes count as correct. A and B always do.
 struct Allowed {

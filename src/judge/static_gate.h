@@ -30,11 +30,15 @@ struct StaticReport {
 };
 Json to_json(const StaticReport& report);
 
-/// Bytes of constants a candidate of this task may not reach: those of the outputs of its smallest timed case (an
-/// answer could be kept there), but never under kLeastConstants, which honest tables need.
-inline constexpr std::uint64_t kLeastConstants = 64 * 1024;
-std::uint64_t constants_limit(const task::Task& task);
+/// Bytes of the outputs of the task's smallest timed case: constants of that size could be the answer (the reader of
+/// objects allows small tables always).
+std::uint64_t answer_bytes(const task::Task& task);
+/// Writable data of an answer's size, and of this many bytes at least, is banned: inputs are fresh in each call, so
+/// only a fault or a cheat keeps so much. Less is told.
+inline constexpr std::uint64_t kLeastState = 4096;
 
-Result<StaticReport> static_gate(const task::Task& task, const lane::Built& built, const StaticOptions& options);
+/// `object`: the shared object's bytes (lane::Built::object, wherever they lie by now).
+Result<StaticReport> static_gate(const task::Task& task, const lane::Built& built, const std::string& object,
+                                 const StaticOptions& options);
 
 }  // namespace hone::judge
