@@ -1,0 +1,54 @@
+#pragma once
+// audit: can this task tell right from wrong? Admission (judge/admission.h), then mutants: the reference with one small
+// mistake each goes through the same lane, runners and judge as a candidate. Those that pass are survivors, shown
+// as diffs with a hint what would kill them. Read mutate.h for the mistakes.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "audit/mutate.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "judge/admission.h"
+#include "judge/judge.h"
+#include "runner/session.h"
+
+namespace hone::audit {
+
+struct AuditOptions {
+  std::uint64_t seed = 0;        ///< 0: entropy
+  std::size_t most_mutants = 60;
+  int builders = 2;              ///< compilers at a time
+  bool verify_survivors = true;  ///< also judges survivors of the screen as a verify does, to say what kills them
+  /// Called after each mutant; for a progress line.
+  std::function<void(std::size_t done, std::size_t all)> progress;
+};
+
+struct MutantReport {
+  enum class State { killed, survived, equivalent, not_built };
+  Mutant mutant;                 ///< without its source
+  State state = State::killed;
+  std::string gate, reason;      ///< of the failure that killed it
+  std::string why;               ///< equivalent: why; survived or only killed by verify: what would kill it
+  bool by_verify_only = false;   ///< the screen passed it, a verify does not
+};
+const char* name_of(MutantReport::State state);
+
+struct AuditReport {
+  std::string task_name;
+  judge::AdmissionReport admission;
+  std::vector<MutantReport> mutants;
+  int killed = 0, survived = 0, equivalent = 0, not_built = 0;
+  double score = 0;              ///< killed / (killed + survived); 1 without any
+  std::uint64_t seed = 0;
+  double ms = 0;
+};
+Json to_json(const AuditReport& report);
+/// Lines for a terminal: findings that are not ok, survivors with their diffs, the score.
+std::string to_text(const AuditReport& report);
+
+Result<AuditReport> audit(runner::Session& session, const AuditOptions& options = {});
+
+}  // namespace hone::audit
