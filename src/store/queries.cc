@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "base/clock.h"
 #include "store/archive.h"
 #include "store/inner.h"
 
@@ -12,9 +11,6 @@ namespace {
 constexpr std::string_view kRow =
     "SELECT id, number, depth, correct, class, answer, ratio, low, high, candidate_ns, baseline_ns, identity, code_hash, "
     "gate, reason, total_ms, at_s FROM evaluations ";
-// Correct, class A or B: what a run may call its best.
-constexpr std::string_view kEligible = "correct = 1 AND answer <> 'invalid' AND class IN ('A', 'B') ";
-
 template <typename Enum>
 Enum word(const std::string& text, std::initializer_list<Enum> all, Enum otherwise) {
   for (const Enum one : all)
@@ -57,44 +53,27 @@ Result<std::vector<EvaluationRow>> rows(const Database& db, const std::string& w
   }
 }
 
-Result<std::optional<EvaluationRow>> first_row(const Database& db, const std::string& where, std::int64_t run) {
-  HONE_TRY(std::vector<EvaluationRow> found, rows(db, where, run));
-  if (found.empty()) return std::optional<EvaluationRow>();
-  return std::optional<EvaluationRow>(std::move(found.front()));
-}
+// Each query walks evaluations_best from the highest lower bound down and stops at the first that qualifies. A
+// candidate that failed, or that a verify has seen, does not count by its screen.
+constexpr std::array kBestFirst = {
+    "e INDEXED BY evaluations_best WHERE run = ? AND depth = 'verify' AND class = ? AND correct = 1 AND answer = 'faster' "
+    "AND NOT EXISTS (SELECT 1 FROM evaluations f WHERE f.candidate = e.candidate AND f.correct = 0) "
+    "ORDER BY low DESC LIMIT 1",
+    "e INDEXED BY evaluations_best WHERE run = ? AND depth = 'screen' AND class = ? AND correct = 1 AND answer = 'faster' "
+    "AND NOT EXISTS (SELECT 1 FROM evaluations f WHERE f.candidate = e.candidate AND (f.correct = 0 OR f.depth = 'verify')) "
+    "ORDER BY low DESC LIMIT 1"};
 
-Result<std::optional<EvaluationRow>> best_in(const Database& db, std::int64_t run, std::string_view eligible) {
-  // Both walk evaluations_best from the highest lower bound down and stop at the first that qualifies.
-  HONE_TRY(auto verified,
-           first_row(db, fmt::format("e INDEXED BY evaluations_best WHERE run = ? AND depth = 'verify' AND {} AND answer = 'faster' AND NOT EXISTS "
-                                     "(SELECT 1 FROM evaluations f WHERE f.candidate = e.candidate AND f.correct = 0) "
-                                     "ORDER BY low DESC LIMIT 1", eligible), run));
-  if (verified) return verified;
-  return first_row(db, fmt::format("e INDEXED BY evaluations_best WHERE run = ? AND depth = 'screen' AND {} AND answer = 'faster' AND NOT EXISTS "
-                                   "(SELECT 1 FROM evaluations f WHERE f.candidate = e.candidate AND "
-                                   "(f.correct = 0 OR f.depth = 'verify')) ORDER BY low DESC LIMIT 1", eligible), run);
-}
-
-// The lower bound decides, as it does in the search; a lucky estimate with a wide interval raises nothing.
-Result<std::vector<EvaluationRow>> history_of(const Database& db, std::int64_t run) {
-  HONE_TRY(Statement ids, db.prepare("SELECT id, low FROM evaluations WHERE run = ? AND " + std::string(kEligible) +
-                                     "ORDER BY id", run));
-  std::vector<std::int64_t> risers;
-  double best = 0;
-  for (;;) {
-    HONE_TRY(const bool row, ids.step());
-    if (!row) break;
-    if (ids.real(1) > best) {
-      best = ids.real(1);
-      risers.push_back(ids.integer(0));
+Result<std::optional<EvaluationRow>> best_in(const Database& db, std::int64_t run,
+                                             std::initializer_list<const char*> classes) {
+  std::optional<EvaluationRow> best;
+  for (const char* where : kBestFirst) {
+    for (const char* cls : classes) {
+      HONE_TRY(std::vector<EvaluationRow> found, rows(db, where, run, std::string(cls)));
+      if (!found.empty() && (!best || found.front().low > best->low)) best = std::move(found.front());
     }
+    if (best) break;
   }
-  std::vector<EvaluationRow> out;
-  for (const std::int64_t id : risers) {
-    HONE_TRY(std::vector<EvaluationRow> one, rows(db, "WHERE id = ?", id));
-    out.push_back(std::move(one.front()));
-  }
-  return out;
+  return best;
 }
 
 struct Counts {
@@ -177,7 +156,7 @@ Result<std::vector<RunLine>> Archive::runs(std::size_t limit) const {
     HONE_TRY(const Counts counts, counts_of(db, s.integer(0)));
     line.tried = counts.tried;
     line.failed = counts.failed;
-    HONE_TRY(line.best, best_in(db, s.integer(0), kEligible));
+    HONE_TRY(line.best, best_in(db, s.integer(0), {"A", "B"}));
     out.push_back(std::move(line));
   }
 }
@@ -220,9 +199,9 @@ Result<RunSummary> Archive::summary(const std::string& id) const {
   out.tried = counts.tried;
   out.failed = counts.failed;
   HONE_CHECK(fill_tallies(db, key, out));
-  HONE_TRY(out.best, best_in(db, key, kEligible));
-  HONE_TRY(out.best_other_class, best_in(db, key, "correct = 1 AND answer <> 'invalid' AND class IN ('C', 'X') "));
-  HONE_TRY(out.best_history, history_of(db, key));
+  HONE_TRY(out.best, best_in(db, key, {"A", "B"}));
+  HONE_TRY(out.best_other_class, best_in(db, key, {"C", "X"}));
+  HONE_TRY(out.best_history, rows(db, "WHERE id IN (SELECT evaluation FROM best_history WHERE run = ?) ORDER BY id", key));
   return out;
 }
 
@@ -283,7 +262,7 @@ Result<judge::Verdict> Archive::verdict(std::int64_t evaluation, bool with_sampl
 
 Result<std::optional<EvaluationRow>> Archive::best_of(const std::string& run_id) const {
   HONE_TRY(const std::int64_t key, inner_->run_key(run_id));
-  return best_in(inner_->database, key, kEligible);
+  return best_in(inner_->database, key, {"A", "B"});
 }
 
 Result<std::vector<JournalEntry>> Archive::journal(const std::string& run_id, std::int64_t after) const {
@@ -335,6 +314,8 @@ Status Archive::check() const {
       "SELECT run, proposer, tried, failed, faster FROM recount_proposers)",
       "SELECT count(*) FROM (SELECT run, proposer, tried, failed, faster FROM recount_proposers EXCEPT "
       "SELECT run, proposer, tried, failed, faster FROM proposer_tallies)",
+      "SELECT count(*) FROM (SELECT * FROM best_history EXCEPT SELECT * FROM recount_history)",
+      "SELECT count(*) FROM (SELECT * FROM recount_history EXCEPT SELECT * FROM best_history)",
       "SELECT count(*) FROM (SELECT * FROM failure_tallies EXCEPT SELECT * FROM recount_failures)",
       "SELECT count(*) FROM (SELECT * FROM recount_failures EXCEPT SELECT * FROM failure_tallies)"};
   for (const char* sql : kSame) {

@@ -121,7 +121,7 @@ CREATE INDEX candidates_by_name ON candidates(source_identity) WHERE source_iden
 CREATE INDEX evaluations_by_run ON evaluations(run, id);
 CREATE INDEX evaluations_by_candidate ON evaluations(candidate, id);
 CREATE INDEX evaluations_by_identity ON evaluations(identity) WHERE identity <> '';
-CREATE INDEX evaluations_best ON evaluations(run, depth, low DESC) WHERE correct = 1 AND answer <> 'invalid';
+CREATE INDEX evaluations_best ON evaluations(run, depth, class, low DESC) WHERE correct = 1 AND answer = 'faster';
 CREATE TRIGGER texts_u BEFORE UPDATE ON texts BEGIN SELECT RAISE(ABORT, 'texts are append-only'); END;
 CREATE TRIGGER texts_d BEFORE DELETE ON texts BEGIN SELECT RAISE(ABORT, 'texts are append-only'); END;
 CREATE TRIGGER runs_u BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'runs are append-only'); END;
