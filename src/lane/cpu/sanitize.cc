@@ -127,11 +127,17 @@ std::string request(const SanitizeInputs& inputs) {
   return bytes;
 }
 
-/// "candidate.cpp:12" → 12; the first one told, which is the innermost frame of the candidate's own.
-int line_in(std::string_view text) {
-  constexpr std::string_view kName = "candidate.cpp:";
-  const auto at = text.find(kName);
-  return at == std::string_view::npos ? 0 : std::atoi(std::string(text.substr(at + kName.size(), 9)).c_str());
+/// What diagnostics call the source: the name in its first line, `#line 1 "rows.cpp"`, or candidate.cpp.
+std::string name_in(const std::string& source) {
+  constexpr std::string_view kLine = "#line 1 \"";
+  if (source.rfind(kLine, 0) != 0) return "candidate.cpp";
+  return source.substr(kLine.size(), source.find('"', kLine.size()) - kLine.size());
+}
+
+/// "rows.cpp:12" → 12; the first one told, which is the innermost frame of the candidate's own.
+int line_in(std::string_view text, const std::string& name) {
+  const auto at = text.find(name + ":");
+  return at == std::string_view::npos ? 0 : std::atoi(std::string(text.substr(at + name.size() + 1, 9)).c_str());
 }
 
 /// The report in what the program printed: from its first line on, the ruler lines left out.
@@ -147,7 +153,7 @@ std::string report_lines(std::string_view text, std::size_t begin) {
 }
 
 /// A finding when the text holds a report of this tool or of UBSan.
-bool read_report(const ToolRow& row, const std::string& text, SanitizeOutcome& out) {
+bool read_report(const ToolRow& row, const std::string& text, const std::string& name, SanitizeOutcome& out) {
   const std::string marks[] = {std::string("ERROR: ") + row.runtime + ": ", std::string("WARNING: ") + row.runtime + ": "};
   std::size_t at = std::string::npos;
   for (const auto& mark : marks) {
@@ -169,7 +175,7 @@ bool read_report(const ToolRow& row, const std::string& text, SanitizeOutcome& o
   if (at == std::string::npos) return false;
   out.state = SanitizeOutcome::State::finding;
   out.message = report_lines(text, at);
-  out.line = line_in(std::string_view(text).substr(at));
+  out.line = line_in(std::string_view(text).substr(at), name);
   return true;
 }
 
@@ -185,10 +191,11 @@ bool take_outputs(const std::string& bytes, const SanitizeInputs& inputs, Saniti
   return std::string_view(bytes).substr(at) == kDone;
 }
 
-void judge(const ToolRow& row, const wire::RunOutput& run, const SanitizeInputs& inputs, double limit_s, SanitizeOutcome& out) {
+void judge(const ToolRow& row, const wire::RunOutput& run, const SanitizeInputs& inputs, const std::string& name, double limit_s,
+           SanitizeOutcome& out) {
   using State = SanitizeOutcome::State;
   out.run_ms = run.wall_ms;
-  if (read_report(row, run.err, out)) return;
+  if (read_report(row, run.err, name, out)) return;
   const std::string said = scrub(trim(run.err), 600);
   if (run.err.find(std::string("FATAL: ") + row.runtime) != std::string::npos) {
     out.state = State::unavailable;
@@ -333,7 +340,7 @@ Result<SanitizeOutcome> run_sanitized(Tool tool, const candidate::Resolved& reso
   if (run.err.find(std::string("FATAL: ") + row.runtime) != std::string::npos) {
     HONE_TRY(run, run_program(row, *tools, compiled.object, input, limits, true));
   }
-  judge(row, run, inputs, limits.run_s, out);
+  judge(row, run, inputs, name_in(resolved.source), limits.run_s, out);
   return out;
 }
 

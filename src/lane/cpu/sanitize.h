@@ -41,9 +41,9 @@ struct SanitizeOutcome {
   enum class State { clean, finding, unavailable };
   State state = State::clean;
   std::string tool;     ///< "address", "thread", "memory"
-  std::string kind;     ///< "heap-buffer-overflow", "data race", "runtime error", "crash", "timeout", …
+  std::string kind;     ///< "heap-buffer-overflow", "data race", "undefined behaviour", "crash", "timeout", …
   std::string message;  ///< finding: first lines of the report, scrubbed; unavailable: why, and the cure
-  int line = 0;         ///< in the resolved source; 0: not known
+  int line = 0;         ///< as `#line` in the resolved source has it: the user's; 0: not known
   std::vector<std::string> outputs;  ///< clean: bytes of the arguments with output = true, in order
   double compile_ms = 0, run_ms = 0;
 };
