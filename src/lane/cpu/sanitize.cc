@@ -37,14 +37,18 @@ struct ToolRow {
 };
 
 const ToolRow& row_of(Tool tool) {
+  // KMP_AFFINITY: libomp otherwise tries to pin itself at start, and ends the process where the jail denies that.
   // detect_leaks: kernels own nothing, and LSan would end the program before its outputs are out.
   static const ToolRow kRows[] = {
       {Tool::address, "address", "", "address,undefined", "AddressSanitizer",
        {{"ASAN_OPTIONS", "detect_leaks=0:exitcode=66:abort_on_error=0:detect_stack_use_after_return=0:allocator_may_return_null=1"},
         {"UBSAN_OPTIONS", "print_stacktrace=1:exitcode=66:halt_on_error=1"},
-        {"OMP_WAIT_POLICY", "passive"}}},
+        {"OMP_WAIT_POLICY", "passive"},
+        {"KMP_AFFINITY", "disabled"}}},
       {Tool::thread, "thread", "clang++", "thread", "ThreadSanitizer",
-       {{"TSAN_OPTIONS", "ignore_noninstrumented_modules=1:exitcode=66:halt_on_error=1"}, {"OMP_WAIT_POLICY", "passive"}}},
+       {{"TSAN_OPTIONS", "ignore_noninstrumented_modules=1:exitcode=66:halt_on_error=1"},
+        {"OMP_WAIT_POLICY", "passive"},
+        {"KMP_AFFINITY", "disabled"}}},
       {Tool::memory, "memory", "clang++", "memory", "MemorySanitizer", {{"MSAN_OPTIONS", "exitcode=66:halt_on_error=1"}}},
   };
   for (const ToolRow& row : kRows)
@@ -234,9 +238,9 @@ Result<wire::RunOutput> run_program(const ToolRow& row, const Toolchain& tools, 
                                     const SanitizeLimits& limits, bool fixed_addresses) {
   wire::RunSpec spec;
   spec.files["product"] = program;
-  spec.argv = {"./product"};
-  // Some kernels spread mappings wider than a shadow memory of fixed place can stand.
-  if (fixed_addresses) spec.argv = {"/usr/bin/setarch", "x86_64", "-R", "./product"};
+  // A copy, because a file given to the jail has no name that clang's symbolizer could open. Some kernels spread
+  // mappings wider than a shadow memory of fixed place can stand; setarch asks for the old layout.
+  spec.argv = {"/bin/sh", "-c", fmt::format("cp product /tmp/kernel && exec {}/tmp/kernel", fixed_addresses ? "setarch x86_64 -R " : "")};
   spec.env = row.env;
   if (row.tool == Tool::thread && !tools.archer.empty()) spec.env.emplace_back("OMP_TOOL_LIBRARIES", tools.archer);
   spec.stdin_bytes = input;
