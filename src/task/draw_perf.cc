@@ -1,4 +1,5 @@
-// Speed of the draws: millions of elements a second on one core, the best of 15 draws of 2^20 elements.
+// Speed of the draws: millions of elements a second on one core, the best of 15 draws of 2^20
+// elements.
 
 #include <algorithm>
 #include <chrono>
@@ -26,7 +27,8 @@ double millions_a_second(DType dtype, Values::Kind kind) {
   for (std::uint64_t seed = 0; seed < 15; ++seed) {
     const auto start = std::chrono::steady_clock::now();
     if (!draw_input(task, 0, {{"N", n}}, {seed, {}, 0}, out).ok()) return 0;
-    const double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     best = std::max(best, static_cast<double>(n) / s / 1e6);
   }
   return best;
@@ -49,7 +51,8 @@ int main() {
                       {"draw permutation i32", DType::i32, Values::Kind::permutation, 10}};
   for (const Row& row : rows) {
     const double speed = millions_a_second(row.dtype, row.kind);
-    std::printf("%s | %.0f M/s | at least %.0f M/s | %s\n", row.what, speed, row.at_least, speed >= row.at_least ? "yes" : "no");
+    std::printf("%s | %.0f M/s | at least %.0f M/s | %s\n", row.what, speed, row.at_least,
+                speed >= row.at_least ? "yes" : "no");
   }
   return 0;
 }

@@ -1,4 +1,5 @@
-// Kinds whose elements depend on each other: permutations, sorted rows, matrices with structure, sparse ones.
+// Kinds whose elements depend on each other: permutations, sorted rows, matrices with structure,
+// sparse ones.
 
 #include <algorithm>
 #include <bit>
@@ -20,13 +21,18 @@ Blocks blocks_of(const Shape& shape, std::size_t axes) {
   const std::size_t rank = shape.size();
   for (std::size_t i = 0; i < rank; ++i) {
     const auto extent = static_cast<std::uint64_t>(shape[i]);
-    if (i + 1 == rank) out.columns = extent;
-    else if (axes == 2 && i + 2 == rank) out.rows = extent;
-    else out.count *= extent;
+    if (i + 1 == rank)
+      out.columns = extent;
+    else if (axes == 2 && i + 2 == rank)
+      out.rows = extent;
+    else
+      out.count *= extent;
   }
   return out;
 }
-bool is_empty(const Shape& shape) { return std::find(shape.begin(), shape.end(), 0) != shape.end(); }
+bool is_empty(const Shape& shape) {
+  return std::find(shape.begin(), shape.end(), 0) != shape.end();
+}
 
 /// Collects doubles and stores them in the dtype, a chunk at a time.
 class Writer {
@@ -62,8 +68,8 @@ Permutation::Permutation(std::uint64_t key, std::uint64_t n) : n_(n) {
     keys_[round] = mix64(key + static_cast<std::uint64_t>(round + 1) * 0x9E3779B97F4A7C15u);
 }
 
-// Each round xors one half with a keyed function of the other, which is its own inverse, so the whole is a
-// bijection of 2^bits; walking on until the value is below n keeps it one of 0 … n-1.
+// Each round xors one half with a keyed function of the other, which is its own inverse, so the
+// whole is a bijection of 2^bits; walking on until the value is below n keeps it one of 0 … n-1.
 std::uint64_t Permutation::at(std::uint64_t i) const {
   const std::uint64_t left_mask = (std::uint64_t{1} << left_bits_) - 1;
   const std::uint64_t right_mask = (std::uint64_t{1} << right_bits_) - 1;
@@ -84,12 +90,14 @@ void draw_permutation(const Tensor& input, const Shape& shape, std::uint64_t key
   Writer writer(input.dtype, out);
   for (std::uint64_t row = 0; row < blocks.count; ++row) {
     const Permutation permutation(mix64(key ^ mix64(row + 1)), blocks.columns);
-    for (std::uint64_t i = 0; i < blocks.columns; ++i) writer.put(static_cast<double>(permutation.at(i)));
+    for (std::uint64_t i = 0; i < blocks.columns; ++i)
+      writer.put(static_cast<double>(permutation.at(i)));
   }
 }
 
 // Element i of n is the quantile at (i + u_i) / n: ascending by construction, each alone.
-void draw_sorted(const Tensor& input, const Shape& shape, const ValueStream& stream, std::byte* out) {
+void draw_sorted(const Tensor& input, const Shape& shape, const ValueStream& stream,
+                 std::byte* out) {
   if (is_empty(shape)) return;
   const Blocks blocks = blocks_of(shape, 1);
   const Values& v = input.values;
@@ -100,7 +108,8 @@ void draw_sorted(const Tensor& input, const Shape& shape, const ValueStream& str
   double values[kChunk];
   for (std::uint64_t row = 0; row < blocks.count; ++row)
     for (std::uint64_t at = 0; at < blocks.columns;) {
-      const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(kChunk, blocks.columns - at));
+      const std::size_t count =
+          static_cast<std::size_t>(std::min<std::uint64_t>(kChunk, blocks.columns - at));
       const std::uint64_t first = row * blocks.columns + at;
       uniforms(stream.key(), Lane::values, first, stream.wide(), values, count);
       for (std::size_t i = 0; i < count; ++i) {
@@ -114,7 +123,8 @@ void draw_sorted(const Tensor& input, const Shape& shape, const ValueStream& str
     }
 }
 
-void draw_triangular(const Tensor& input, const Shape& shape, const ValueStream& stream, std::byte* out) {
+void draw_triangular(const Tensor& input, const Shape& shape, const ValueStream& stream,
+                     std::byte* out) {
   if (is_empty(shape)) return;
   const Blocks blocks = blocks_of(shape, 2);
   const std::size_t size = size_of(input.dtype);
@@ -122,22 +132,24 @@ void draw_triangular(const Tensor& input, const Shape& shape, const ValueStream&
   for (std::uint64_t row = 0; row < blocks.count * blocks.rows; ++row, first += blocks.columns) {
     const std::uint64_t diagonal = std::min(row % blocks.rows, blocks.columns);
     const std::uint64_t from = input.values.upper ? diagonal : 0;
-    const std::uint64_t to = input.values.upper ? blocks.columns : std::min(diagonal + 1, blocks.columns);
+    const std::uint64_t to =
+        input.values.upper ? blocks.columns : std::min(diagonal + 1, blocks.columns);
     std::memset(out + first * size, 0, blocks.columns * size);
     stream.store(first + from, out + (first + from) * size, to - from);
   }
 }
 
-// Elements (i, j) and (j, i) are both the value at the position of the lower one. Positive definite: uniform
-// below |std| off the diagonal, n std (1.25 … 1.75) on it: strictly dominant even after rounding to 8 bits.
-void draw_symmetric(const Tensor& input, const Shape& shape, const ValueStream& stream, Distribution distribution,
-                    std::byte* out) {
+// Elements (i, j) and (j, i) are both the value at the position of the lower one. Positive
+// definite: uniform below |std| off the diagonal, n std (1.25 … 1.75) on it: strictly dominant even
+// after rounding to 8 bits.
+void draw_symmetric(const Tensor& input, const Shape& shape, const ValueStream& stream,
+                    Distribution distribution, std::byte* out) {
   if (is_empty(shape)) return;
   const Blocks blocks = blocks_of(shape, 2);
   const std::uint64_t n = blocks.columns;
   const std::size_t size = size_of(input.dtype);
   const bool definite = input.values.kind == Values::Kind::positive_definite;
-  const double scale = !changes(input, distribution)                ? 1.0
+  const double scale = !changes(input, distribution)               ? 1.0
                        : distribution == Distribution::scaled_up   ? 3.0
                        : distribution == Distribution::scaled_down ? 0.01
                                                                    : 1.0;
@@ -168,16 +180,17 @@ void draw_symmetric(const Tensor& input, const Shape& shape, const ValueStream& 
 
 namespace {
 
-/// Stored values are dealt to rows by halving: a block of rows splits its values between its halves by a share
-/// that its place in the tree alone decides. So any row is found in log2(rows) steps, row lengths are as uneven
-/// as those of real matrices, and no row gets more than it has columns.
+/// Stored values are dealt to rows by halving: a block of rows splits its values between its halves
+/// by a share that its place in the tree alone decides. So any row is found in log2(rows) steps,
+/// row lengths are as uneven as those of real matrices, and no row gets more than it has columns.
 class RowTree {
  public:
   RowTree(const CsrSize& size, std::uint64_t key)
       : key_(key), columns_(static_cast<std::uint64_t>(size.columns)) {}
 
   template <typename Leaf>
-  void walk(std::uint64_t low, std::uint64_t high, std::uint64_t start, std::uint64_t count, Leaf& leaf) const {
+  void walk(std::uint64_t low, std::uint64_t high, std::uint64_t start, std::uint64_t count,
+            Leaf& leaf) const {
     if (high - low == 1) {
       leaf(low, start, count);
       return;
@@ -193,13 +206,17 @@ class RowTree {
     std::uint64_t out;
     return __builtin_mul_overflow(rows, columns_, &out) ? UINT64_MAX : out;
   }
-  // The mean share times 0.5 … 1.5, in 2^-32; the rest of the division is rounded at random, so that single
-  // values land in every row.
-  std::uint64_t share(std::uint64_t low, std::uint64_t middle, std::uint64_t high, std::uint64_t count) const {
-    const PhiloxBlock block = philox(key_, low, high | static_cast<std::uint64_t>(Lane::split) << 56);
-    const auto mean = static_cast<std::uint64_t>((static_cast<unsigned __int128>(middle - low) << 32) / (high - low));
+  // The mean share times 0.5 … 1.5, in 2^-32; the rest of the division is rounded at random, so
+  // that single values land in every row.
+  std::uint64_t share(std::uint64_t low, std::uint64_t middle, std::uint64_t high,
+                      std::uint64_t count) const {
+    const PhiloxBlock block =
+        philox(key_, low, high | static_cast<std::uint64_t>(Lane::split) << 56);
+    const auto mean = static_cast<std::uint64_t>(
+        (static_cast<unsigned __int128>(middle - low) << 32) / (high - low));
     const std::uint64_t part = (mean * ((std::uint64_t{1} << 31) + block.x[0])) >> 32;
-    const auto left = static_cast<std::uint64_t>((static_cast<unsigned __int128>(count) * part + block.x[1]) >> 32);
+    const auto left = static_cast<std::uint64_t>(
+        (static_cast<unsigned __int128>(count) * part + block.x[1]) >> 32);
     const std::uint64_t right_room = capacity(high - middle);
     const std::uint64_t least = count > right_room ? count - right_room : 0;
     return std::clamp(left, least, std::max(least, std::min(count, capacity(middle - low))));
@@ -212,15 +229,19 @@ class RowTree {
 
 void draw_csr(const Tensor& input, const CsrSize& size, std::uint64_t key, std::byte* out) {
   const RowTree tree(size, key);
-  const auto rows = static_cast<std::uint64_t>(size.rows), stored = static_cast<std::uint64_t>(size.stored);
+  const auto rows = static_cast<std::uint64_t>(size.rows),
+             stored = static_cast<std::uint64_t>(size.stored);
   Writer writer(input.dtype, out);
   if (input.values.part == "rowptr") {
     writer.put(0);
-    auto leaf = [&](std::uint64_t, std::uint64_t start, std::uint64_t count) { writer.put(static_cast<double>(start + count)); };
+    auto leaf = [&](std::uint64_t, std::uint64_t start, std::uint64_t count) {
+      writer.put(static_cast<double>(start + count));
+    };
     if (rows > 0) tree.walk(0, rows, 0, stored, leaf);
     return;
   }
-  // A row of L values over M columns takes one from each of L strata of M / L columns: ascending, distinct.
+  // A row of L values over M columns takes one from each of L strata of M / L columns: ascending,
+  // distinct.
   const auto columns = static_cast<std::uint64_t>(size.columns);
   std::uint32_t words[kChunk];
   auto leaf = [&](std::uint64_t, std::uint64_t start, std::uint64_t count) {
@@ -233,7 +254,9 @@ void draw_csr(const Tensor& input, const CsrSize& size, std::uint64_t key, std::
       error += rest;
       const std::uint64_t width = whole + (error >= count ? 1 : 0);
       if (error >= count) error -= count;
-      writer.put(static_cast<double>(low + static_cast<std::uint64_t>((static_cast<unsigned __int128>(words[index % kChunk]) * width) >> 32)));
+      writer.put(static_cast<double>(
+          low + static_cast<std::uint64_t>(
+                    (static_cast<unsigned __int128>(words[index % kChunk]) * width) >> 32)));
       low += width;
     }
   };

@@ -36,13 +36,16 @@ Task task_of(std::vector<Tensor> inputs) {
   return task;
 }
 
-std::vector<std::byte> raw(const Task& task, std::size_t input, const Dims& dims, DrawSpec spec = {1, {}, 0}) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_of(task.inputs[input], dims).value()));
+std::vector<std::byte> raw(const Task& task, std::size_t input, const Dims& dims,
+                           DrawSpec spec = {1, {}, 0}) {
+  std::vector<std::byte> bytes(
+      static_cast<std::size_t>(bytes_of(task.inputs[input], dims).value()));
   const Status status = draw_input(task, input, dims, spec, bytes);
   EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().text());
   return bytes;
 }
-std::vector<double> draw(const Task& task, const Dims& dims, DrawSpec spec = {1, {}, 0}, std::size_t input = 0) {
+std::vector<double> draw(const Task& task, const Dims& dims, DrawSpec spec = {1, {}, 0},
+                         std::size_t input = 0) {
   const auto bytes = raw(task, input, dims, spec);
   std::vector<double> out(bytes.size() / size_of(task.inputs[input].dtype));
   load_elements(task.inputs[input].dtype, bytes.data(), out.data(), out.size());
@@ -82,8 +85,8 @@ std::vector<Tensor> all_kinds(DType floating) {
 }
 
 TEST(Draw, TheBitsNeverChange) {
-  // Recorded once; every build (compilers, vector widths, sanitizers) must reproduce them, else an archived
-  // seed would no longer name its draw.
+  // Recorded once; every build (compilers, vector widths, sanitizers) must reproduce them, else an
+  // archived seed would no longer name its draw.
   const Dims dims = {{"N", 37}, {"NNZ", 300}};
   std::string all;
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
@@ -117,19 +120,22 @@ TEST(Draw, WindowsOfALongerDrawAreDraws) {
       const auto part = draw(task, {{"N", 4}, {"NNZ", 500}}, {9, {}, offset}, i);
       ASSERT_LE(part.size() + offset, whole.size());
       const auto from = whole.begin() + static_cast<std::ptrdiff_t>(offset);
-      EXPECT_TRUE(same(part, std::vector<double>(from, from + static_cast<std::ptrdiff_t>(part.size()))))
+      EXPECT_TRUE(
+          same(part, std::vector<double>(from, from + static_cast<std::ptrdiff_t>(part.size()))))
           << task.inputs[i].name << " " << offset;
     }
   }
   std::set<std::string> windowable;
   for (std::size_t i = 0; i < task.inputs.size(); ++i)
     if (is_windowable(task, i)) windowable.insert(task.inputs[i].name);
-  EXPECT_EQ(windowable, (std::set<std::string>{"normal", "uniform", "integers", "wide_integers", "constant", "specials", "heavy", "val"}));
+  EXPECT_EQ(windowable, (std::set<std::string>{"normal", "uniform", "integers", "wide_integers",
+                                               "constant", "specials", "heavy", "val"}));
 }
 
 TEST(Draw, SeedsAndNamesGiveOtherDraws) {
   const Task task = task_of({tensor("a", DType::f32, {"N"}), tensor("b", DType::f32, {"N"})});
-  const auto a1 = draw(task, {{"N", 100}}, {1, {}, 0}, 0), a2 = draw(task, {{"N", 100}}, {2, {}, 0}, 0);
+  const auto a1 = draw(task, {{"N", 100}}, {1, {}, 0}, 0),
+             a2 = draw(task, {{"N", 100}}, {2, {}, 0}, 0);
   const auto b1 = draw(task, {{"N", 100}}, {1, {}, 0}, 1);
   EXPECT_FALSE(same(a1, a2));
   EXPECT_FALSE(same(a1, b1));
@@ -138,23 +144,30 @@ TEST(Draw, SeedsAndNamesGiveOtherDraws) {
 
 TEST(Draw, UniformsAreHalfOpenAndEven) {
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
-    const auto x = draw(task_of({tensor("x", dtype, {"N"}, values(Kind::uniform, -1, 3))}), {{"N", 1 << 18}});
+    const auto x =
+        draw(task_of({tensor("x", dtype, {"N"}, values(Kind::uniform, -1, 3))}), {{"N", 1 << 18}});
     double counts[16] = {};
     for (const double v : x) {
       ASSERT_GE(v, -1);
       ASSERT_LT(v, 3);
       ++counts[static_cast<int>((v + 1) * 4)];
     }
-    // Chi-square of 15 degrees of freedom exceeds 37.7 once in 1,000; bf16 rounds across the borders of bins.
+    // Chi-square of 15 degrees of freedom exceeds 37.7 once in 1,000; bf16 rounds across the
+    // borders of bins.
     double chi = 0;
     for (const double c : counts) chi += (c - 16384) * (c - 16384) / 16384;
-    if (dtype != DType::bf16) { EXPECT_LT(chi, 37.7) << name_of(dtype); }
+    if (dtype != DType::bf16) {
+      EXPECT_LT(chi, 37.7) << name_of(dtype);
+    }
   }
-  for (const double v : draw(task_of({tensor("x", DType::f32, {"9"}, values(Kind::uniform, 2, 2))}), {})) EXPECT_EQ(v, 2);
+  for (const double v :
+       draw(task_of({tensor("x", DType::f32, {"9"}, values(Kind::uniform, 2, 2))}), {}))
+    EXPECT_EQ(v, 2);
 }
 
 TEST(Draw, IntegersTakeBothEndsEvenly) {
-  const auto x = draw(task_of({tensor("x", DType::i8, {"N"}, values(Kind::integers, -3, 4))}), {{"N", 1 << 16}});
+  const auto x = draw(task_of({tensor("x", DType::i8, {"N"}, values(Kind::integers, -3, 4))}),
+                      {{"N", 1 << 16}});
   std::map<double, double> counts;
   for (const double v : x) ++counts[v];
   ASSERT_EQ(counts.size(), 8u);
@@ -163,7 +176,8 @@ TEST(Draw, IntegersTakeBothEndsEvenly) {
   for (const auto& [v, c] : counts) chi += (c - 8192) * (c - 8192) / 8192;
   EXPECT_LT(chi, 24.3);  // 7 degrees of freedom, once in 1,000
   // A uniform of an integer dtype means the same numbers.
-  const auto wide = draw(task_of({tensor("x", DType::i64, {"N"}, values(Kind::uniform, -1e15, 1e15))}), {{"N", 4096}});
+  const auto wide = draw(
+      task_of({tensor("x", DType::i64, {"N"}, values(Kind::uniform, -1e15, 1e15))}), {{"N", 4096}});
   double mean = 0;
   for (const double v : wide) {
     ASSERT_LE(std::abs(v), 1e15);
@@ -171,12 +185,15 @@ TEST(Draw, IntegersTakeBothEndsEvenly) {
     mean += v / 4096;
   }
   EXPECT_LT(std::abs(mean), 5 * 1e15 / std::sqrt(3.0) / 64);  // five standard errors
-  for (const double v : draw(task_of({tensor("m", DType::boolean, {"64"}, values(Kind::integers))}), {})) EXPECT_TRUE(v == 0 || v == 1);
+  for (const double v :
+       draw(task_of({tensor("m", DType::boolean, {"64"}, values(Kind::integers))}), {}))
+    EXPECT_TRUE(v == 0 || v == 1);
 }
 
 TEST(Draw, PermutationsAreBijectionsInEveryRow) {
   for (const std::int64_t n : {0, 1, 2, 3, 4, 5, 7, 8, 9, 31, 33, 1000, 4097}) {
-    const auto x = draw(task_of({tensor("p", DType::i32, {"3", "N"}, values(Kind::permutation))}), {{"N", n}});
+    const auto x =
+        draw(task_of({tensor("p", DType::i32, {"3", "N"}, values(Kind::permutation))}), {{"N", n}});
     ASSERT_EQ(x.size(), static_cast<std::size_t>(3 * n));
     for (int row = 0; row < 3; ++row) {
       std::vector<bool> seen(static_cast<std::size_t>(n));
@@ -186,7 +203,9 @@ TEST(Draw, PermutationsAreBijectionsInEveryRow) {
         seen[static_cast<std::size_t>(v)] = true;
       }
     }
-    if (n > 100) { EXPECT_FALSE(std::equal(x.begin(), x.begin() + n, x.begin() + n)) << "rows are equal"; }
+    if (n > 100) {
+      EXPECT_FALSE(std::equal(x.begin(), x.begin() + n, x.begin() + n)) << "rows are equal";
+    }
   }
 }
 
@@ -202,12 +221,16 @@ TEST(Draw, PermutationsOfThreeAreAllDrawnAlikeOften) {
 
 TEST(Draw, SortedRowsAscendAndAreSpreadAsTheUniform) {
   for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::i32, DType::u8})
-    for (const Distribution d : {Distribution::nominal, Distribution::scaled_up, Distribution::shifted, Distribution::negated}) {
+    for (const Distribution d : {Distribution::nominal, Distribution::scaled_up,
+                                 Distribution::shifted, Distribution::negated}) {
       const double high = is_floating(dtype) ? 5 : 200;
-      const auto x = draw(task_of({tensor("s", dtype, {"3", "N"}, values(Kind::sorted, 1, high))}), {{"N", 1000}}, {1, d, 0});
+      const auto x = draw(task_of({tensor("s", dtype, {"3", "N"}, values(Kind::sorted, 1, high))}),
+                          {{"N", 1000}}, {1, d, 0});
       double mean = 0;
       for (std::size_t i = 0; i < x.size(); ++i) {
-        if (i % 1000) { ASSERT_LE(x[i - 1], x[i]) << name_of(dtype); }
+        if (i % 1000) {
+          ASSERT_LE(x[i - 1], x[i]) << name_of(dtype);
+        }
         mean += x[i] / 3000;
       }
       // Stratified: the mean of 1,000 strata is within one stratum of the middle.
@@ -221,17 +244,24 @@ TEST(Draw, SortedRowsAscendAndAreSpreadAsTheUniform) {
 
 TEST(Draw, MatricesHaveTheirStructure) {
   const std::int64_t n = 67;
-  const auto at = [&](const std::vector<double>& m, std::int64_t b, std::int64_t i, std::int64_t j) {
-    return m[static_cast<std::size_t>((b * n + i) * n + j)];
-  };
+  const auto at = [&](const std::vector<double>& m, std::int64_t b, std::int64_t i,
+                      std::int64_t j) { return m[static_cast<std::size_t>((b * n + i) * n + j)]; };
   for (const DType dtype : {DType::f32, DType::bf16})
-    for (const Distribution d : {Distribution::nominal, Distribution::scaled_up, Distribution::scaled_down, Distribution::shifted}) {
-      const auto symmetric = draw(task_of({tensor("m", dtype, {"2", "N", "N"}, values(Kind::symmetric))}), {{"N", n}}, {1, d, 0});
-      const auto definite = draw(task_of({tensor("m", dtype, {"2", "N", "N"}, values(Kind::positive_definite))}), {{"N", n}}, {1, d, 0});
-      const auto lower = draw(task_of({tensor("m", dtype, {"2", "N", "N"}, values(Kind::triangular))}), {{"N", n}}, {1, d, 0});
+    for (const Distribution d : {Distribution::nominal, Distribution::scaled_up,
+                                 Distribution::scaled_down, Distribution::shifted}) {
+      const auto symmetric =
+          draw(task_of({tensor("m", dtype, {"2", "N", "N"}, values(Kind::symmetric))}), {{"N", n}},
+               {1, d, 0});
+      const auto definite =
+          draw(task_of({tensor("m", dtype, {"2", "N", "N"}, values(Kind::positive_definite))}),
+               {{"N", n}}, {1, d, 0});
+      const auto lower =
+          draw(task_of({tensor("m", dtype, {"2", "N", "N"}, values(Kind::triangular))}), {{"N", n}},
+               {1, d, 0});
       Values is_upper = values(Kind::triangular);
       is_upper.upper = true;
-      const auto upper = draw(task_of({tensor("m", dtype, {"2", "N", "N"}, is_upper)}), {{"N", n}}, {1, d, 0});
+      const auto upper =
+          draw(task_of({tensor("m", dtype, {"2", "N", "N"}, is_upper)}), {{"N", n}}, {1, d, 0});
       for (std::int64_t b = 0; b < 2; ++b)
         for (std::int64_t i = 0; i < n; ++i) {
           double off = 0;
@@ -246,16 +276,22 @@ TEST(Draw, MatricesHaveTheirStructure) {
         }
     }
   // Rectangles, wide and tall, have a triangle too.
-  const auto wide = draw(task_of({tensor("m", DType::f32, {"2", "5"}, values(Kind::triangular))}), {});
+  const auto wide =
+      draw(task_of({tensor("m", DType::f32, {"2", "5"}, values(Kind::triangular))}), {});
   EXPECT_EQ(std::count(wide.begin(), wide.end(), 0.0), 7);
-  const auto tall = draw(task_of({tensor("m", DType::f32, {"5", "2"}, values(Kind::triangular))}), {});
+  const auto tall =
+      draw(task_of({tensor("m", DType::f32, {"5", "2"}, values(Kind::triangular))}), {});
   EXPECT_EQ(std::count(tall.begin(), tall.end(), 0.0), 1);
 }
 
 TEST(Draw, SparseGroupsAreValidMatrices) {
-  struct Size { std::int64_t n, m, nnz; };
-  for (const Size& s : {Size{1, 1, 0}, Size{1, 1, 1}, Size{5, 7, 35}, Size{5, 7, 34}, Size{100, 3, 250}, Size{1000, 1000, 10000},
-                        Size{1000, 50000, 10}, Size{3, 100000, 5000}, Size{0, 7, 0}, Size{7, 0, 0}, Size{4097, 513, 65536}}) {
+  struct Size {
+    std::int64_t n, m, nnz;
+  };
+  for (const Size& s :
+       {Size{1, 1, 0}, Size{1, 1, 1}, Size{5, 7, 35}, Size{5, 7, 34}, Size{100, 3, 250},
+        Size{1000, 1000, 10000}, Size{1000, 50000, 10}, Size{3, 100000, 5000}, Size{0, 7, 0},
+        Size{7, 0, 0}, Size{4097, 513, 65536}}) {
     std::vector<Tensor> inputs = all_kinds(DType::f32);
     inputs.erase(inputs.begin(), inputs.end() - 3);
     inputs[1].values.columns = Expression::parse("M").value();
@@ -269,17 +305,21 @@ TEST(Draw, SparseGroupsAreValidMatrices) {
     for (std::size_t row = 0; row + 1 < rowptr.size(); ++row) {
       ASSERT_LE(rowptr[row], rowptr[row + 1]);
       longest = std::max(longest, rowptr[row + 1] - rowptr[row]);
-      for (auto k = static_cast<std::size_t>(rowptr[row]); k < static_cast<std::size_t>(rowptr[row + 1]); ++k) {
+      for (auto k = static_cast<std::size_t>(rowptr[row]);
+           k < static_cast<std::size_t>(rowptr[row + 1]); ++k) {
         ASSERT_GE(col[k], 0);
         ASSERT_LT(col[k], s.m);
-        if (k > static_cast<std::size_t>(rowptr[row])) { ASSERT_LT(col[k - 1], col[k]) << "not ascending and distinct"; }
+        if (k > static_cast<std::size_t>(rowptr[row])) {
+          ASSERT_LT(col[k - 1], col[k]) << "not ascending and distinct";
+        }
       }
     }
     if (s.n == 1000 && s.m == 1000) {
       EXPECT_GT(longest, 25) << "row lengths are too even: the mean is 10";
       // The first and the second half hold about the same over seeds: no bias of the splits.
       double first = 0;
-      for (std::uint64_t seed = 0; seed < 100; ++seed) first += draw(task, dims, {seed, {}, 0}, 0)[500] / 100 / 10000;
+      for (std::uint64_t seed = 0; seed < 100; ++seed)
+        first += draw(task, dims, {seed, {}, 0}, 0)[500] / 100 / 10000;
       EXPECT_NEAR(first, 0.5, 5 * 0.5 / std::sqrt(12.0) / 10);  // a share is uniform on 0.25 … 0.75
     }
   }
@@ -287,26 +327,29 @@ TEST(Draw, SparseGroupsAreValidMatrices) {
   inputs.erase(inputs.begin(), inputs.end() - 3);
   const Task task = task_of(std::move(inputs));
   std::vector<std::byte> bytes(4 * 5);
-  EXPECT_FALSE(draw_input(task, 1, {{"N", 2}, {"NNZ", 5}}, {}, bytes).ok()) << "five values in a matrix of four";
+  EXPECT_FALSE(draw_input(task, 1, {{"N", 2}, {"NNZ", 5}}, {}, bytes).ok())
+      << "five values in a matrix of four";
 }
 
 TEST(Draw, SpecialsAreOneInFiftyAndOfEveryKind) {
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
-    const auto x = draw(task_of({tensor("x", dtype, {"N"}, values(Kind::specials))}), {{"N", 1 << 17}});
+    const auto x =
+        draw(task_of({tensor("x", dtype, {"N"}, values(Kind::specials))}), {{"N", 1 << 17}});
     std::map<std::string, int> counts;
     const double smallest_normal = std::ldexp(1.0, min_exponent(dtype));
     for (const double v : x) {
-      const char* kind = std::isnan(v)                     ? "nan"
-                         : std::isinf(v)                   ? (v > 0 ? "inf" : "-inf")
-                         : v == 0                          ? (std::signbit(v) ? "-0" : "0")
-                         : std::abs(v) < smallest_normal   ? (v > 0 ? "denormal" : "-denormal")
-                         : v == max_finite(dtype)          ? "max"
-                                                           : "";
+      const char* kind = std::isnan(v)                   ? "nan"
+                         : std::isinf(v)                 ? (v > 0 ? "inf" : "-inf")
+                         : v == 0                        ? (std::signbit(v) ? "-0" : "0")
+                         : std::abs(v) < smallest_normal ? (v > 0 ? "denormal" : "-denormal")
+                         : v == max_finite(dtype)        ? "max"
+                                                         : "";
       if (*kind) ++counts[kind];
     }
     EXPECT_EQ(counts.size(), 8u);
     const double each = (1 << 17) / 50.0 / 8;
-    for (const auto& [kind, count] : counts) EXPECT_NEAR(count, each, 6 * std::sqrt(each)) << name_of(dtype) << " " << kind;
+    for (const auto& [kind, count] : counts)
+      EXPECT_NEAR(count, each, 6 * std::sqrt(each)) << name_of(dtype) << " " << kind;
   }
 }
 
@@ -325,8 +368,11 @@ TEST(Draw, HeavyTailsAreNormalsTimesPowersOfTwo) {
     const double expected = std::pow(4.0, -j) * (1 << 16);  // P(k >= j) = 4^-j
     EXPECT_NEAR(at_least[j], expected, 5 * std::sqrt(expected));
   }
-  EXPECT_TRUE(same(heavy, draw(task_of({tensor("x", DType::f64, {"N"}, values(Kind::heavy_tailed))}), {{"N", 1 << 16}})));
-  for (const double v : draw(task_of({tensor("x", DType::f16, {"N"}, values(Kind::heavy_tailed))}), {{"N", 1 << 16}}))
+  EXPECT_TRUE(
+      same(heavy, draw(task_of({tensor("x", DType::f64, {"N"}, values(Kind::heavy_tailed))}),
+                       {{"N", 1 << 16}})));
+  for (const double v : draw(task_of({tensor("x", DType::f16, {"N"}, values(Kind::heavy_tailed))}),
+                             {{"N", 1 << 16}}))
     ASSERT_TRUE(std::isfinite(v));
 }
 
@@ -336,8 +382,8 @@ TEST(Draw, DistributionsChangeTheNominalDrawAsTheySay) {
   const Task task = task_of({x});
   const auto nominal = draw(task, {{"N", 999}});
   const auto with = [&](Distribution d) { return draw(task, {{"N", 999}}, {1, d, 0}); };
-  const auto up = with(Distribution::scaled_up), down = with(Distribution::scaled_down), negated = with(Distribution::negated),
-             shifted = with(Distribution::shifted);
+  const auto up = with(Distribution::scaled_up), down = with(Distribution::scaled_down),
+             negated = with(Distribution::negated), shifted = with(Distribution::shifted);
   for (std::size_t i = 0; i < nominal.size(); ++i) {
     ASSERT_EQ(up[i], 3 * nominal[i]);
     ASSERT_EQ(down[i], 0.01 * nominal[i]);
@@ -349,20 +395,27 @@ TEST(Draw, DistributionsChangeTheNominalDrawAsTheySay) {
 
 TEST(Draw, OnlyDistributionsThatChangeSomethingAreUsed) {
   using D = Distribution;
-  const auto of = [](std::vector<Tensor> inputs) { return distributions_for(task_of(std::move(inputs))); };
+  const auto of = [](std::vector<Tensor> inputs) {
+    return distributions_for(task_of(std::move(inputs)));
+  };
   Tensor fixed = tensor("x", DType::f32, {"N"});
   fixed.vary = false;
   EXPECT_EQ(of({fixed}), std::vector<D>{D::nominal});
-  EXPECT_EQ(of({tensor("i", DType::i32, {"N"}, values(Kind::integers))}), std::vector<D>{D::nominal});
-  EXPECT_EQ(of({tensor("p", DType::f32, {"N"}, values(Kind::permutation))}), std::vector<D>{D::nominal});
-  EXPECT_EQ(of({tensor("u", DType::f32, {"N"}, values(Kind::uniform))}), (std::vector<D>{D::nominal, D::scaled_up, D::scaled_down}));
+  EXPECT_EQ(of({tensor("i", DType::i32, {"N"}, values(Kind::integers))}),
+            std::vector<D>{D::nominal});
+  EXPECT_EQ(of({tensor("p", DType::f32, {"N"}, values(Kind::permutation))}),
+            std::vector<D>{D::nominal});
+  EXPECT_EQ(of({tensor("u", DType::f32, {"N"}, values(Kind::uniform))}),
+            (std::vector<D>{D::nominal, D::scaled_up, D::scaled_down}));
   EXPECT_EQ(of({tensor("u", DType::f32, {"N"})}),
-            (std::vector<D>{D::nominal, D::scaled_up, D::scaled_down, D::negated, D::shifted, D::heavy_tailed}));
+            (std::vector<D>{D::nominal, D::scaled_up, D::scaled_down, D::negated, D::shifted,
+                            D::heavy_tailed}));
   Tensor special = tensor("x", DType::f32, {"N"});
   special.specials = true;
   EXPECT_EQ(of({special}).back(), D::specials);
   for (const D d : of({special})) EXPECT_EQ(distribution_from(name_of(d)).value(), d);
-  EXPECT_NE(distribution_from("scaled_upp").error().message.find("did you mean 'scaled_up'?"), std::string::npos);
+  EXPECT_NE(distribution_from("scaled_upp").error().message.find("did you mean 'scaled_up'?"),
+            std::string::npos);
 }
 
 TEST(Draw, ScalarsAreFixedOrRedrawn) {

@@ -13,18 +13,41 @@
 namespace hone::task {
 namespace {
 
-// Recursion is bounded so that a hostile text cannot overflow the stack, length so that errors stay short.
+// Recursion is bounded so that a hostile text cannot overflow the stack, length so that errors stay
+// short.
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxLength = 4096;
 
 enum class Op {
-  integer, decimal, name, add, subtract, multiply, divide, modulo, negate, logical_not, less, less_equal,
-  greater, greater_equal, equal, not_equal, ceil_div, minimum, maximum, log2, to_bool, and_then, or_else,
+  integer,
+  decimal,
+  name,
+  add,
+  subtract,
+  multiply,
+  divide,
+  modulo,
+  negate,
+  logical_not,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  equal,
+  not_equal,
+  ceil_div,
+  minimum,
+  maximum,
+  log2,
+  to_bool,
+  and_then,
+  or_else,
 };
 
 }  // namespace
 
-// The expression is kept as a postfix program: chains like 1+1+… then need no recursion to evaluate.
+// The expression is kept as a postfix program: chains like 1+1+… then need no recursion to
+// evaluate.
 struct Expression::Node {
   Op op;
   std::int64_t integer = 0;  // value, index into names, or the target of a jump
@@ -68,9 +91,12 @@ class Parser {
     at_ += token.size();
     return true;
   }
-  void emit(Op op, std::int64_t integer = 0, double real = 0) { program.push_back({op, integer, real}); }
+  void emit(Op op, std::int64_t integer = 0, double real = 0) {
+    program.push_back({op, integer, real});
+  }
 
-  // a && b: a, and_then → past b, b, to_bool. The jump skips b, so that "N == 0 || M / N > 2" is safe.
+  // a && b: a, and_then → past b, b, to_bool. The jump skips b, so that "N == 0 || M / N > 2" is
+  // safe.
   Status logic_or() {
     HONE_CHECK(logic_and());
     while (accept("||")) HONE_CHECK(second_operand(Op::or_else));
@@ -93,8 +119,8 @@ class Parser {
   // Comparisons do not chain: a < b < c means in C what no one writing it means.
   Status comparison() {
     static constexpr std::pair<std::string_view, Op> kOps[] = {
-        {"==", Op::equal},      {"!=", Op::not_equal}, {"<=", Op::less_equal},
-        {">=", Op::greater_equal}, {"<", Op::less},    {">", Op::greater}};
+        {"==", Op::equal},         {"!=", Op::not_equal}, {"<=", Op::less_equal},
+        {">=", Op::greater_equal}, {"<", Op::less},       {">", Op::greater}};
     HONE_CHECK(sum());
     for (const auto& [token, op] : kOps) {
       if (!accept(token)) continue;
@@ -102,7 +128,8 @@ class Parser {
       emit(op);
       skip_blanks();
       for (const auto& [other, unused] : kOps)
-        if (text_.substr(at_, other.size()) == other) return wrong("&&, || or the end: comparisons do not chain");
+        if (text_.substr(at_, other.size()) == other)
+          return wrong("&&, || or the end: comparisons do not chain");
       return {};
     }
     return {};
@@ -124,7 +151,10 @@ class Parser {
   Status product() {
     HONE_CHECK(unary());
     for (;;) {
-      const Op op = accept("*") ? Op::multiply : accept("/") ? Op::divide : accept("%") ? Op::modulo : Op::name;
+      const Op op = accept("*")   ? Op::multiply
+                    : accept("/") ? Op::divide
+                    : accept("%") ? Op::modulo
+                                  : Op::name;
       if (op == Op::name) return {};
       HONE_CHECK(unary());
       emit(op);
@@ -132,7 +162,8 @@ class Parser {
   }
   Status unary() {
     if (++depth_ > kMaxDepth)
-      return usage_error(fmt::format("expression '{}' is nested deeper than {}", scrub(text_, 200), kMaxDepth));
+      return usage_error(
+          fmt::format("expression '{}' is nested deeper than {}", scrub(text_, 200), kMaxDepth));
     HONE_CHECK(unary_inner());
     --depth_;
     return {};
@@ -179,7 +210,8 @@ class Parser {
   Status number() {
     std::size_t end = at_;
     while (end < text_.size() && is_digit(text_[end])) ++end;
-    const bool whole = end == text_.size() || (text_[end] != '.' && text_[end] != 'e' && text_[end] != 'E');
+    const bool whole =
+        end == text_.size() || (text_[end] != '.' && text_[end] != 'e' && text_[end] != 'E');
     const char* first = text_.data() + at_;
     const char* last = text_.data() + text_.size();
     if (whole) {
@@ -206,7 +238,8 @@ class Parser {
                                      : Op::log2;
     if (op == Op::log2 && word != "log2") {
       at_ = start;
-      return wrong(fmt::format("a function among {}{}", fmt::join(kFunctions, ", "), did_you_mean(word, kFunctions)));
+      return wrong(fmt::format("a function among {}{}", fmt::join(kFunctions, ", "),
+                               did_you_mean(word, kFunctions)));
     }
     HONE_CHECK(logic_or());
     int count = 1;
@@ -235,57 +268,105 @@ constexpr Fault kZero = "divides by zero";
 Fault apply(Op op, std::int64_t a, std::int64_t b, std::int64_t& out) {
   constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
   switch (op) {
-    case Op::add: return __builtin_add_overflow(a, b, &out) ? kOverflow : nullptr;
-    case Op::subtract: return __builtin_sub_overflow(a, b, &out) ? kOverflow : nullptr;
-    case Op::multiply: return __builtin_mul_overflow(a, b, &out) ? kOverflow : nullptr;
+    case Op::add:
+      return __builtin_add_overflow(a, b, &out) ? kOverflow : nullptr;
+    case Op::subtract:
+      return __builtin_sub_overflow(a, b, &out) ? kOverflow : nullptr;
+    case Op::multiply:
+      return __builtin_mul_overflow(a, b, &out) ? kOverflow : nullptr;
     case Op::divide:
     case Op::modulo:
     case Op::ceil_div:
       if (b == 0) return kZero;
       if (a == lowest && b == -1) return kOverflow;
       out = op == Op::modulo ? a % b : a / b;
-      // Truncation already rounds a negative quotient up; a positive one with a rest needs one more.
+      // Truncation already rounds a negative quotient up; a positive one with a rest needs one
+      // more.
       if (op == Op::ceil_div && a % b != 0 && (a < 0) == (b < 0)) ++out;
       return nullptr;
-    case Op::less: out = a < b; return nullptr;
-    case Op::less_equal: out = a <= b; return nullptr;
-    case Op::greater: out = a > b; return nullptr;
-    case Op::greater_equal: out = a >= b; return nullptr;
-    case Op::equal: out = a == b; return nullptr;
-    case Op::not_equal: out = a != b; return nullptr;
-    case Op::minimum: out = std::min(a, b); return nullptr;
-    case Op::maximum: out = std::max(a, b); return nullptr;
-    default: return "is broken";
+    case Op::less:
+      out = a < b;
+      return nullptr;
+    case Op::less_equal:
+      out = a <= b;
+      return nullptr;
+    case Op::greater:
+      out = a > b;
+      return nullptr;
+    case Op::greater_equal:
+      out = a >= b;
+      return nullptr;
+    case Op::equal:
+      out = a == b;
+      return nullptr;
+    case Op::not_equal:
+      out = a != b;
+      return nullptr;
+    case Op::minimum:
+      out = std::min(a, b);
+      return nullptr;
+    case Op::maximum:
+      out = std::max(a, b);
+      return nullptr;
+    default:
+      return "is broken";
   }
 }
 Fault apply(Op op, double a, double b, double& out) {
   switch (op) {
-    case Op::add: out = a + b; return nullptr;
-    case Op::subtract: out = a - b; return nullptr;
-    case Op::multiply: out = a * b; return nullptr;
+    case Op::add:
+      out = a + b;
+      return nullptr;
+    case Op::subtract:
+      out = a - b;
+      return nullptr;
+    case Op::multiply:
+      out = a * b;
+      return nullptr;
     case Op::divide:
     case Op::modulo:
     case Op::ceil_div:
       if (b == 0) return kZero;
       out = op == Op::modulo ? std::fmod(a, b) : op == Op::divide ? a / b : std::ceil(a / b);
       return nullptr;
-    case Op::less: out = a < b; return nullptr;
-    case Op::less_equal: out = a <= b; return nullptr;
-    case Op::greater: out = a > b; return nullptr;
-    case Op::greater_equal: out = a >= b; return nullptr;
-    case Op::equal: out = a == b; return nullptr;
-    case Op::not_equal: out = a != b; return nullptr;
-    case Op::minimum: out = std::min(a, b); return nullptr;
-    case Op::maximum: out = std::max(a, b); return nullptr;
-    default: return "is broken";
+    case Op::less:
+      out = a < b;
+      return nullptr;
+    case Op::less_equal:
+      out = a <= b;
+      return nullptr;
+    case Op::greater:
+      out = a > b;
+      return nullptr;
+    case Op::greater_equal:
+      out = a >= b;
+      return nullptr;
+    case Op::equal:
+      out = a == b;
+      return nullptr;
+    case Op::not_equal:
+      out = a != b;
+      return nullptr;
+    case Op::minimum:
+      out = std::min(a, b);
+      return nullptr;
+    case Op::maximum:
+      out = std::max(a, b);
+      return nullptr;
+    default:
+      return "is broken";
   }
 }
-Fault negate(std::int64_t a, std::int64_t& out) { return __builtin_sub_overflow(std::int64_t{0}, a, &out) ? kOverflow : nullptr; }
+Fault negate(std::int64_t a, std::int64_t& out) {
+  return __builtin_sub_overflow(std::int64_t{0}, a, &out) ? kOverflow : nullptr;
+}
 Fault negate(double a, double& out) {
   out = -a;
   return nullptr;
 }
-Fault logarithm(std::int64_t, std::int64_t&) { return "uses log2, which only work expressions may"; }
+Fault logarithm(std::int64_t, std::int64_t&) {
+  return "uses log2, which only work expressions may";
+}
 Fault logarithm(double a, double& out) {
   if (!(a > 0)) return "takes log2 of a number that is not above 0";
   out = std::log2(a);
@@ -308,25 +389,38 @@ Result<T> run(const State& state, const Dims& names) {
     const auto& node = program[i];
     Fault fault = nullptr;
     switch (node.op) {
-      case Op::integer: stack.push_back(static_cast<T>(node.integer)); break;
-      case Op::decimal: fault = decimal(node.real, stack.emplace_back()); break;
+      case Op::integer:
+        stack.push_back(static_cast<T>(node.integer));
+        break;
+      case Op::decimal:
+        fault = decimal(node.real, stack.emplace_back());
+        break;
       case Op::name: {
         const std::string& name = state.names[static_cast<std::size_t>(node.integer)];
         const auto found = names.find(name);
         if (found == names.end()) {
           std::vector<std::string> known;
           for (const auto& [key, value] : names) known.push_back(key);
-          return usage_error(fmt::format("expression '{}': unknown name '{}'{}, expected one of {}",
-                                         scrub(state.text, 200), name, did_you_mean(name, known),
-                                         known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+          return usage_error(
+              fmt::format("expression '{}': unknown name '{}'{}, expected one of {}",
+                          scrub(state.text, 200), name, did_you_mean(name, known),
+                          known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
         }
         stack.push_back(static_cast<T>(found->second));
         break;
       }
-      case Op::negate: fault = negate(stack.back(), stack.back()); break;
-      case Op::logical_not: stack.back() = stack.back() == 0; break;
-      case Op::to_bool: stack.back() = stack.back() != 0; break;
-      case Op::log2: fault = logarithm(stack.back(), stack.back()); break;
+      case Op::negate:
+        fault = negate(stack.back(), stack.back());
+        break;
+      case Op::logical_not:
+        stack.back() = stack.back() == 0;
+        break;
+      case Op::to_bool:
+        stack.back() = stack.back() != 0;
+        break;
+      case Op::log2:
+        fault = logarithm(stack.back(), stack.back());
+        break;
       case Op::and_then:
       case Op::or_else:
         if ((stack.back() != 0) == (node.op == Op::or_else)) {
@@ -362,7 +456,8 @@ Expression Expression::constant(std::int64_t value) {
 
 Result<Expression> Expression::parse(std::string_view text) {
   if (text.size() > kMaxLength)
-    return usage_error(fmt::format("an expression of {} characters, at most {} are read", text.size(), kMaxLength));
+    return usage_error(fmt::format("an expression of {} characters, at most {} are read",
+                                   text.size(), kMaxLength));
   Parser<Node> parser(text);
   HONE_CHECK(parser.parse());
   // Names sorted for the caller; the program refers to them by place, so places move along.
@@ -371,13 +466,18 @@ Result<Expression> Expression::parse(std::string_view text) {
   for (Node& node : parser.program)
     if (node.op == Op::name)
       node.integer = std::lower_bound(sorted.begin(), sorted.end(),
-                                      parser.names[static_cast<std::size_t>(node.integer)]) - sorted.begin();
+                                      parser.names[static_cast<std::size_t>(node.integer)]) -
+                     sorted.begin();
   return Expression(std::make_shared<const State>(
       State{std::string(trim(text)), std::move(parser.program), std::move(sorted)}));
 }
 
-Result<std::int64_t> Expression::evaluate(const Dims& names) const { return run<std::int64_t>(*state_, names); }
-Result<double> Expression::evaluate_real(const Dims& names) const { return run<double>(*state_, names); }
+Result<std::int64_t> Expression::evaluate(const Dims& names) const {
+  return run<std::int64_t>(*state_, names);
+}
+Result<double> Expression::evaluate_real(const Dims& names) const {
+  return run<double>(*state_, names);
+}
 const std::vector<std::string>& Expression::names() const { return state_->names; }
 const std::string& Expression::text() const { return state_->text; }
 

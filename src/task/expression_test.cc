@@ -114,7 +114,8 @@ TEST(Expression, ParseFaultsSayWhereAndWhatWasExpected) {
   for (const auto& [text, expected] : rows) {
     const auto expression = Expression::parse(text);
     ASSERT_FALSE(expression.ok()) << text;
-    EXPECT_NE(expression.error().message.find(expected), std::string::npos) << expression.error().message;
+    EXPECT_NE(expression.error().message.find(expected), std::string::npos)
+        << expression.error().message;
   }
 }
 
@@ -129,7 +130,7 @@ TEST(Expression, DepthAndLengthAreBoundedButLongChainsAreNot) {
 
 TEST(Expression, RealEvaluation) {
   const std::pair<const char*, double> rows[] = {
-      {"5*N*D", 150.0},   {"N / 4", 2.5},          {"1.5e1 + .5", 15.5}, {"N * log2(8)", 30.0},
+      {"5*N*D", 150.0},    {"N / 4", 2.5},          {"1.5e1 + .5", 15.5}, {"N * log2(8)", 30.0},
       {"BIG * 4", 0x1p65}, {"ceil_div(N, 4)", 3.0}, {"N > 9.5", 1.0},
   };
   for (const auto& [text, expected] : rows) {

@@ -29,7 +29,8 @@ class Drawer {
     const double memory = task.limits.memory_gb * 0x1p30 / 6;
     max_bytes_ = std::min(max_bytes_, static_cast<std::int64_t>(std::min(memory, 0x1p62)));
     for (const Tensor& input : task.inputs)
-      if (input.values.kind == Values::Kind::csr && input.values.part == "col") groups_.push_back(&input);
+      if (input.values.kind == Values::Kind::csr && input.values.part == "col")
+        groups_.push_back(&input);
   }
 
   Result<std::vector<Case>> all() {
@@ -38,9 +39,13 @@ class Drawer {
       HONE_TRY(Dims dims, one());
       // The first is bent to a prime, the last to a tail; with one draw a prime above 16 is both.
       if (i == 0) bend(dims, is_prime);
-      if (i == task_.hidden.draws - 1) bend(dims, task_.hidden.draws == 1 ? +[](std::int64_t n) { return is_tail(n) && is_prime(n); } : is_tail);
+      if (i == task_.hidden.draws - 1)
+        bend(dims, task_.hidden.draws == 1
+                       ? +[](std::int64_t n) { return is_tail(n) && is_prime(n); }
+                       : is_tail);
       Case made{std::move(dims), false, ""};
-      for (const auto& [name, value] : made.dims) made.label += fmt::format("{}{}={}", made.label.empty() ? "" : " ", name, value);
+      for (const auto& [name, value] : made.dims)
+        made.label += fmt::format("{}{}={}", made.label.empty() ? "" : " ", name, value);
       out.push_back(std::move(made));
     }
     return out;
@@ -58,13 +63,16 @@ class Drawer {
     if (low == 0 && uniform() < 1.0 / 16) return 0;
     const double first = static_cast<double>(std::max<std::int64_t>(low, 1));
     const double last = static_cast<double>(high) + 1;
-    const double value = std::floor(std::exp(std::log(first) + uniform() * (std::log(last) - std::log(first))));
-    return std::clamp(static_cast<std::int64_t>(std::min(value, 0x1p62)), std::max<std::int64_t>(low, 1), high);
+    const double value =
+        std::floor(std::exp(std::log(first) + uniform() * (std::log(last) - std::log(first))));
+    return std::clamp(static_cast<std::int64_t>(std::min(value, 0x1p62)),
+                      std::max<std::int64_t>(low, 1), high);
   }
 
   Dims base() const {
     if (task_.cases.empty()) return {};
-    const auto timed = std::find_if(task_.cases.begin(), task_.cases.end(), [](const Case& c) { return c.time; });
+    const auto timed =
+        std::find_if(task_.cases.begin(), task_.cases.end(), [](const Case& c) { return c.time; });
     return (timed == task_.cases.end() ? task_.cases.front() : *timed).dims;
   }
 
@@ -85,39 +93,46 @@ class Drawer {
   bool fits(const Dims& dims) const {
     const auto bytes = total_bytes(task_, dims);
     if (!bytes.ok() || *bytes > max_bytes_) return false;
-    return std::all_of(groups_.begin(), groups_.end(),
-                       [&](const Tensor* col) { return csr_size(task_, col->values.group, dims).ok(); });
+    return std::all_of(groups_.begin(), groups_.end(), [&](const Tensor* col) {
+      return csr_size(task_, col->values.group, dims).ok();
+    });
   }
 
-  // Drawing again keeps the shapes within the cap spread evenly; halving the largest is for caps so low that
-  // hardly any draw fits.
+  // Drawing again keeps the shapes within the cap spread evenly; halving the largest is for caps so
+  // low that hardly any draw fits.
   Result<Dims> one() {
     Dims dims = base();
     for (int attempt = 0; attempt < 64; ++attempt) {
       dims = base();
-      for (const auto& [name, range] : task_.hidden.ranges) dims[name] = log_uniform(range.first, range.second);
+      for (const auto& [name, range] : task_.hidden.ranges)
+        dims[name] = log_uniform(range.first, range.second);
       clamp_groups(dims);
       if (fits(dims)) return dims;
     }
     for (int step = 0; step < 64 * 64; ++step) {
       std::string largest;
       for (const auto& [name, range] : task_.hidden.ranges)
-        if (dims[name] > range.first && (largest.empty() || dims[name] > dims[largest])) largest = name;
+        if (dims[name] > range.first && (largest.empty() || dims[name] > dims[largest]))
+          largest = name;
       if (largest.empty()) break;
       const std::int64_t low = std::max<std::int64_t>(task_.hidden.ranges.at(largest).first, 1);
-      dims[largest] = dims[largest] / 2 >= low ? dims[largest] / 2 : task_.hidden.ranges.at(largest).first;
+      dims[largest] =
+          dims[largest] / 2 >= low ? dims[largest] / 2 : task_.hidden.ranges.at(largest).first;
       clamp_groups(dims);
       if (fits(dims)) return dims;
     }
     std::string ranges;
-    for (const auto& [name, range] : task_.hidden.ranges) ranges += fmt::format(" {} = [{}, {}]", name, range.first, range.second);
-    return usage_error(fmt::format("{}: no hidden shape was found within{} whose tensors are valid and at most {} bytes",
-                                   task_.file.string(), ranges, max_bytes_),
-                       "Lower the ranges of [hidden] or raise [limits] memory_gb");
+    for (const auto& [name, range] : task_.hidden.ranges)
+      ranges += fmt::format(" {} = [{}, {}]", name, range.first, range.second);
+    return usage_error(
+        fmt::format(
+            "{}: no hidden shape was found within{} whose tensors are valid and at most {} bytes",
+            task_.file.string(), ranges, max_bytes_),
+        "Lower the ranges of [hidden] or raise [limits] memory_gb");
   }
 
-  // Moves one dim (chosen at random, then the others) to the nearest value below, else above, that `has` what
-  // is wanted; leaves all as it is when a dim has it already or none can.
+  // Moves one dim (chosen at random, then the others) to the nearest value below, else above, that
+  // `has` what is wanted; leaves all as it is when a dim has it already or none can.
   void bend(Dims& dims, bool (*has)(std::int64_t)) {
     std::vector<std::string> names;
     for (const auto& [name, range] : task_.hidden.ranges) names.push_back(name);
@@ -131,7 +146,9 @@ class Drawer {
         Dims bent = dims;
         std::int64_t& value = bent[name];
         // Gaps between primes below 2^31 are under 400; beyond, a prime is not worth the search.
-        for (int step = 0; step < 400 && value >= low && value <= high && value < (std::int64_t{1} << 31); ++step) {
+        for (int step = 0;
+             step < 400 && value >= low && value <= high && value < (std::int64_t{1} << 31);
+             ++step) {
           const std::int64_t wanted = value;
           if (has(wanted)) {
             clamp_groups(bent);
@@ -156,7 +173,8 @@ class Drawer {
 
 }  // namespace
 
-Result<std::vector<Case>> draw_hidden_cases(const Task& task, std::uint64_t seed, std::int64_t max_bytes) {
+Result<std::vector<Case>> draw_hidden_cases(const Task& task, std::uint64_t seed,
+                                            std::int64_t max_bytes) {
   return Drawer(task, seed, max_bytes).all();
 }
 

@@ -33,7 +33,8 @@ time = false
 N = 16
 D = 32
 NNZ = 64
-)" + rest, "task.toml", false);
+)" + rest,
+                    "task.toml", false);
 }
 bool prime(std::int64_t n) {
   if (n < 2) return false;
@@ -60,8 +61,10 @@ TEST(Hidden, ShapesLieInRangeWithAPrimeAndATailAndTheRestFromTheFirstTimedCase) 
     }
     EXPECT_TRUE(has_prime && has_tail) << seed;
   }
-  EXPECT_NE(draw_hidden_cases(*task, 1, kNoCap)->at(1).label, draw_hidden_cases(*task, 2, kNoCap)->at(1).label);
-  EXPECT_EQ(draw_hidden_cases(*task, 1, kNoCap)->at(1).label, draw_hidden_cases(*task, 1, kNoCap)->at(1).label);
+  EXPECT_NE(draw_hidden_cases(*task, 1, kNoCap)->at(1).label,
+            draw_hidden_cases(*task, 2, kNoCap)->at(1).label);
+  EXPECT_EQ(draw_hidden_cases(*task, 1, kNoCap)->at(1).label,
+            draw_hidden_cases(*task, 1, kNoCap)->at(1).label);
 }
 
 TEST(Hidden, SizesAreLogUniform) {
@@ -73,12 +76,14 @@ TEST(Hidden, SizesAreLogUniform) {
     for (std::size_t i = 1; i + 1 < 64; ++i)  // the first and the last are bent
       ++counts[static_cast<int>(std::log2(static_cast<double>(cases->at(i).dims.at("N"))))];
   }
-  // 6,200 values over ten octaves, each with a chance of 1 in 10 (within a rounding of 1023 to 1024).
+  // 6,200 values over ten octaves, each with a chance of 1 in 10 (within a rounding of 1023 to
+  // 1024).
   for (const int count : counts) EXPECT_NEAR(count, 620, 5 * std::sqrt(620.0));
 }
 
 TEST(Hidden, ZeroOnlyIfTheRangeHasIt) {
-  const auto without = parse("", "[hidden]\ndraws = 64\nN = [1, 9]\n"), with = parse("", "[hidden]\ndraws = 64\nN = [0, 9]\n");
+  const auto without = parse("", "[hidden]\ndraws = 64\nN = [1, 9]\n"),
+             with = parse("", "[hidden]\ndraws = 64\nN = [0, 9]\n");
   const auto zeros = [](const Task& task) {
     std::int64_t out = 0;
     const auto cases = draw_hidden_cases(task, 3, kNoCap);
@@ -91,12 +96,14 @@ TEST(Hidden, ZeroOnlyIfTheRangeHasIt) {
 }
 
 TEST(Hidden, TheCapHolds) {
-  const auto task = parse("", "[limits]\nmemory_gb = 0.001\n[hidden]\ndraws = 5\nN = [1, 100000]\nD = [1, 100000]\n");
+  const auto task = parse(
+      "", "[limits]\nmemory_gb = 0.001\n[hidden]\ndraws = 5\nN = [1, 100000]\nD = [1, 100000]\n");
   ASSERT_TRUE(task.ok()) << task.error().text();
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const auto own = draw_hidden_cases(*task, seed, kNoCap);
     ASSERT_TRUE(own.ok());
-    for (const Case& c : *own) EXPECT_LE(6 * total_bytes(*task, c.dims).value(), 1073741) << c.label;
+    for (const Case& c : *own)
+      EXPECT_LE(6 * total_bytes(*task, c.dims).value(), 1073741) << c.label;
     const auto tight = draw_hidden_cases(*task, seed, 64);
     ASSERT_TRUE(tight.ok());
     for (const Case& c : *tight) EXPECT_LE(total_bytes(*task, c.dims).value(), 64) << c.label;
@@ -104,7 +111,8 @@ TEST(Hidden, TheCapHolds) {
   const auto narrow = parse("", "[hidden]\nN = [1000, 2000]\n");
   const auto none = draw_hidden_cases(*narrow, 1, 64);
   ASSERT_FALSE(none.ok());
-  EXPECT_NE(none.error().message.find("N = [1000, 2000]"), std::string::npos) << none.error().text();
+  EXPECT_NE(none.error().message.find("N = [1000, 2000]"), std::string::npos)
+      << none.error().text();
 }
 
 TEST(Hidden, StoredValuesOfASparseGroupStayWithinTheMatrix) {
@@ -130,12 +138,15 @@ values = { kind = "csr", group = "A", part = "val" }
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
       const auto cases = draw_hidden_cases(*task, seed, kNoCap);
       ASSERT_TRUE(cases.ok()) << cases.error().text();
-      for (const Case& c : *cases) EXPECT_LE(c.dims.at("NNZ"), c.dims.at("N") * c.dims.at("D")) << c.label;
+      for (const Case& c : *cases)
+        EXPECT_LE(c.dims.at("NNZ"), c.dims.at("N") * c.dims.at("D")) << c.label;
     }
   }
 }
 
-TEST(Hidden, WithoutASectionThereAreNone) { EXPECT_TRUE(draw_hidden_cases(*parse("", ""), 1, kNoCap)->empty()); }
+TEST(Hidden, WithoutASectionThereAreNone) {
+  EXPECT_TRUE(draw_hidden_cases(*parse("", ""), 1, kNoCap)->empty());
+}
 
 }  // namespace
 }  // namespace hone::task

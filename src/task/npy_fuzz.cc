@@ -13,6 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const std::int64_t extent : array->shape) count *= static_cast<std::size_t>(extent);
   if (array->bytes.size() != count * size_of(array->dtype)) std::abort();
   for (std::size_t i = 0; i < count; ++i)
-    (void)load_element(array->dtype, reinterpret_cast<const std::byte*>(array->bytes.data()) + i * size_of(array->dtype));
+    (void)load_element(array->dtype, reinterpret_cast<const std::byte*>(array->bytes.data()) +
+                                         i * size_of(array->dtype));
   return 0;
 }

@@ -20,15 +20,19 @@ std::string npy(const std::string& header, const std::string& data, int version 
   if (version > 1) out += std::string(2, '\0');
   return out + header + data;
 }
-std::string header(const std::string& descr, const std::string& shape, const std::string& order = "False") {
-  return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }     \n";
+std::string header(const std::string& descr, const std::string& shape,
+                   const std::string& order = "False") {
+  return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape +
+         ", }     \n";
 }
 
 TEST(Npy, EveryDtypeAndVersionIsRead) {
   const std::tuple<const char*, DType, std::size_t> rows[] = {
-      {"<f8", DType::f64, 8}, {"<f4", DType::f32, 4}, {"<f2", DType::f16, 2}, {"|V2", DType::bf16, 2}, {"<i8", DType::i64, 8},
-      {"<i4", DType::i32, 4}, {"<i2", DType::i16, 2}, {"|i1", DType::i8, 1},  {"<u8", DType::u64, 8}, {"<u4", DType::u32, 4},
-      {"<u2", DType::u16, 2}, {"|u1", DType::u8, 1},  {"|b1", DType::boolean, 1}};
+      {"<f8", DType::f64, 8},    {"<f4", DType::f32, 4}, {"<f2", DType::f16, 2},
+      {"|V2", DType::bf16, 2},   {"<i8", DType::i64, 8}, {"<i4", DType::i32, 4},
+      {"<i2", DType::i16, 2},    {"|i1", DType::i8, 1},  {"<u8", DType::u64, 8},
+      {"<u4", DType::u32, 4},    {"<u2", DType::u16, 2}, {"|u1", DType::u8, 1},
+      {"|b1", DType::boolean, 1}};
   for (const auto& [descr, dtype, size] : rows)
     for (const int version : {1, 2, 3}) {
       const std::string data(6 * size, '\x01');
@@ -57,9 +61,11 @@ TEST(Npy, ErrorsSayWhatWasFound) {
       {npy(header("<f4", "(1, 1)", "True"), "1234"), "Fortran order"},
       {npy(header("<f4", "(-1,)"), ""), "an extent of at least 0"},
       {npy(header("<f4", "(4611686018427387904, 4611686018427387904)"), ""), "overflows"},
-      {npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }\n", "1234"), "records"},
+      {npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }\n", "1234"),
+       "records"},
       {npy("{'descr': '<f4', 'shape': (1,), }\n", "1234"), "lacks descr, fortran_order or shape"},
-      {npy("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,), }\n", "1234"), "repeated key 'descr'"},
+      {npy("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,), }\n", "1234"),
+       "repeated key 'descr'"},
       {npy("not a dict\n", "1234"), "broken header at byte 0"},
   };
   for (const auto& [bytes, expected] : rows) {
@@ -75,10 +81,12 @@ TEST(Npy, WhatIsWrittenIsReadBack) {
   ASSERT_TRUE(folder.ok());
   for (const std::string& name : dtype_names()) {
     const DType dtype = dtype_from(name).value();
-    for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{}, {5}, {2, 3}, {0, 4}}) {
+    for (const std::vector<std::int64_t>& shape :
+         {std::vector<std::int64_t>{}, {5}, {2, 3}, {0, 4}}) {
       std::int64_t count = 1;
       for (const std::int64_t extent : shape) count *= extent;
-      Npy array{shape, dtype, std::string(static_cast<std::size_t>(count) * size_of(dtype), '\x01')};
+      Npy array{shape, dtype,
+                std::string(static_cast<std::size_t>(count) * size_of(dtype), '\x01')};
       const fs::path path = folder->path() / "a.npy";
       ASSERT_TRUE(write_npy(path, array).ok());
       const auto read = read_npy(path);
@@ -91,7 +99,8 @@ TEST(Npy, WhatIsWrittenIsReadBack) {
     }
   }
   EXPECT_FALSE(write_npy(folder->path() / "b.npy", {{3}, DType::f32, "1234"}).ok());
-  EXPECT_NE(read_npy(folder->path() / "none.npy").error().message.find("none.npy"), std::string::npos);
+  EXPECT_NE(read_npy(folder->path() / "none.npy").error().message.find("none.npy"),
+            std::string::npos);
 }
 
 class FileDraw : public testing::Test {
@@ -123,10 +132,12 @@ class FileDraw : public testing::Test {
 };
 
 TEST_F(FileDraw, RowsAreWidenedAndShuffledBySeed) {
-  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::i32, DType::u8, DType::i16}) {
+  for (const DType dtype :
+       {DType::f32, DType::f64, DType::f16, DType::i32, DType::u8, DType::i16}) {
     task_.inputs[0].dtype = dtype;
     const auto plain = draw(10, {0, {}, 0});
-    for (std::size_t i = 0; i < 40; ++i) ASSERT_EQ(plain[i], static_cast<double>(i * 6)) << name_of(dtype);
+    for (std::size_t i = 0; i < 40; ++i)
+      ASSERT_EQ(plain[i], static_cast<double>(i * 6)) << name_of(dtype);
     const auto shuffled = draw(7, {5, {}, 0});
     EXPECT_NE(std::vector<double>(plain.begin(), plain.begin() + 28), shuffled);
     std::set<double> rows;
@@ -134,7 +145,8 @@ TEST_F(FileDraw, RowsAreWidenedAndShuffledBySeed) {
       const double first = shuffled[4 * row];
       EXPECT_TRUE(rows.insert(first).second) << "a row was taken twice";
       EXPECT_EQ(std::fmod(first, 24), 0);
-      for (std::size_t j = 0; j < 4; ++j) EXPECT_EQ(shuffled[4 * row + j], first + 6.0 * static_cast<double>(j));
+      for (std::size_t j = 0; j < 4; ++j)
+        EXPECT_EQ(shuffled[4 * row + j], first + 6.0 * static_cast<double>(j));
     }
     EXPECT_NE(shuffled, draw(7, {6, {}, 0}));
   }
@@ -145,7 +157,8 @@ TEST_F(FileDraw, RowsAreWidenedAndShuffledBySeed) {
 
 TEST_F(FileDraw, DistributionsKeepTheRowsAndIntegersKeepTheirValues) {
   const auto plain = draw(10, {5, {}, 0});
-  const auto up = draw(10, {5, Distribution::scaled_up, 0}), shifted = draw(10, {5, Distribution::shifted, 0});
+  const auto up = draw(10, {5, Distribution::scaled_up, 0}),
+             shifted = draw(10, {5, Distribution::shifted, 0});
   for (std::size_t i = 0; i < 40; ++i) {
     EXPECT_EQ(up[i], 3 * plain[i]);
     EXPECT_EQ(shifted[i], plain[i] + 0.25 * 234);  // a quarter of the largest magnitude

@@ -8,18 +8,22 @@ namespace hone::task {
 namespace {
 
 // In the order of Values::Kind.
-constexpr const char* kKinds[] = {"normal",    "uniform",           "integers", "permutation", "sorted",       "csr",  "triangular",
-                                  "symmetric", "positive_definite", "constant", "specials",    "heavy_tailed", "file"};
+constexpr const char* kKinds[] = {
+    "normal",   "uniform",      "integers",  "permutation",       "sorted",
+    "csr",      "triangular",   "symmetric", "positive_definite", "constant",
+    "specials", "heavy_tailed", "file"};
 
 std::string case_text(const Dims& dims) {
   std::string out;
-  for (const auto& [name, value] : dims) out += fmt::format("{}{}={}", out.empty() ? "" : " ", name, value);
+  for (const auto& [name, value] : dims)
+    out += fmt::format("{}{}={}", out.empty() ? "" : " ", name, value);
   return out;
 }
 
 Error too_large(const Tensor& tensor, const Dims& dims) {
-  return usage_error(fmt::format("tensor '{}' at {}: its size overflows 64 bits", tensor.name, case_text(dims)),
-                     "Make its dims smaller");
+  return usage_error(
+      fmt::format("tensor '{}' at {}: its size overflows 64 bits", tensor.name, case_text(dims)),
+      "Make its dims smaller");
 }
 
 }  // namespace
@@ -41,12 +45,13 @@ Result<std::vector<std::int64_t>> shape_of(const Tensor& tensor, const Dims& dim
     auto value = extent.evaluate(dims);
     if (!value.ok()) {
       Error error = std::move(value).error();
-      error.message = fmt::format("tensor '{}' at {}: {}", tensor.name, case_text(dims), error.message);
+      error.message =
+          fmt::format("tensor '{}' at {}: {}", tensor.name, case_text(dims), error.message);
       return error;
     }
     if (*value < 0)
-      return usage_error(fmt::format("tensor '{}' at {}: extent '{}' is {}, expected at least 0", tensor.name,
-                                     case_text(dims), extent.text(), *value));
+      return usage_error(fmt::format("tensor '{}' at {}: extent '{}' is {}, expected at least 0",
+                                     tensor.name, case_text(dims), extent.text(), *value));
     out.push_back(*value);
   }
   return out;

@@ -17,7 +17,8 @@ struct Lines {
 };
 
 /// "file:line: message".
-Error task_error(const std::filesystem::path& file, int line, std::string message, std::string cure = "");
+Error task_error(const std::filesystem::path& file, int line, std::string message,
+                 std::string cure = "");
 
 Status check_task(const Task& task, const Lines& lines);
 /// Files that the task names exist, and .npy files fit their inputs in every case.

@@ -10,122 +10,26 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "task/task_check.h"
-
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
+#include "task/toml_section.h"
 
 namespace hone::task {
 namespace {
 
 constexpr std::size_t kMaxBytes = 1 << 20;  // a task file is written by hand
 
-std::string describe(const toml::node& node) {
-  if (const auto* text = node.as_string()) return "'" + scrub(text->get(), 80) + "'";
-  if (const auto* value = node.as_integer()) return std::to_string(value->get());
-  if (const auto* value = node.as_floating_point()) return fmt::format("{}", value->get());
-  if (const auto* value = node.as_boolean()) return value->get() ? "true" : "false";
-  if (node.is_array()) return "an array";
-  if (node.is_table()) return "a table";
-  return "a date or time";
-}
-
-int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
-
-/// One table of the file with what an error must say of it.
-class Section {
- public:
-  Section(const fs::path& file, std::string title, const toml::table& table, int line = 0)
-      : file_(file), title_(std::move(title)), table_(table), line_(line ? line : std::max(1, line_of(table))) {}
-
-  void set_title(std::string title) { title_ = std::move(title); }
-  const std::string& title() const { return title_; }
-  const toml::table& table() const { return table_; }
-  int line() const { return line_; }
-  const toml::node* find(const char* key) const { return table_.get(key); }
-  int line(const char* key) const {
-    const toml::node* node = find(key);
-    return node && line_of(*node) > 0 ? line_of(*node) : line_;
-  }
-
-  Error wrong(const char* key, std::string_view expected) const {
-    const toml::node* node = find(key);
-    if (!node)
-      return task_error(file_, line_, fmt::format("{}: key '{}' is missing, expected {}", title_, key, expected));
-    return task_error(file_, line(key),
-                      fmt::format("{}, key '{}': found {}, expected {}", title_, key, describe(*node), expected));
-  }
-  /// Another fault's message, placed at the key.
-  Error at(const char* key, const Error& error) const {
-    return task_error(file_, line(key), fmt::format("{}, key '{}': {}", title_, key, error.message), error.cure);
-  }
-
-  Status only(const std::vector<std::string>& known) const {
-    for (auto&& [key, node] : table_) {
-      const std::string name(key.str());
-      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-      return task_error(file_, std::max(1, static_cast<int>(key.source().begin.line)),
-                        fmt::format("{}: unknown key '{}'{}, expected {}", title_, scrub(name, 80),
-                                    did_you_mean(name, known), fmt::join(known, ", ")));
-    }
-    return {};
-  }
-
-  Result<std::string> text(const char* key, std::string_view expected = "a string") const {
-    const toml::node* node = find(key);
-    if (!node || !node->is_string()) return wrong(key, expected);
-    return node->as_string()->get();
-  }
-  Result<std::string> text_or(const char* key, std::string fallback, std::string_view expected = "a string") const {
-    if (!find(key)) return fallback;
-    return text(key, expected);
-  }
-  Result<bool> flag_or(const char* key, bool fallback) const {
-    const toml::node* node = find(key);
-    if (!node) return fallback;
-    if (!node->is_boolean()) return wrong(key, "true or false");
-    return node->as_boolean()->get();
-  }
-  Result<std::int64_t> integer(const char* key, std::int64_t low, std::int64_t high) const {
-    const toml::node* node = find(key);
-    const std::string expected = high == INT64_MAX ? fmt::format("an integer of at least {}", low)
-                                                   : fmt::format("an integer from {} to {}", low, high);
-    if (!node || !node->is_integer()) return wrong(key, expected);
-    const std::int64_t value = node->as_integer()->get();
-    if (value < low || value > high) return wrong(key, expected);
-    return value;
-  }
-  Result<double> number(const char* key) const {
-    const toml::node* node = find(key);
-    double value = NAN;
-    if (node && node->is_integer()) value = static_cast<double>(node->as_integer()->get());
-    if (node && node->is_floating_point()) value = node->as_floating_point()->get();
-    if (!std::isfinite(value)) return wrong(key, "a finite number");
-    return value;
-  }
-  Result<double> positive_or(const char* key, double fallback) const {
-    if (!find(key)) return fallback;
-    HONE_TRY(const double value, number(key));
-    if (!(value > 0)) return wrong(key, "a number above 0");
-    return value;
-  }
-
- private:
-  const fs::path& file_;
-  std::string title_;
-  const toml::table& table_;
-  int line_;
-};
-
 // Parameters of C++ functions bear these names, so its words are taken.
 const std::set<std::string, std::less<>>& reserved_words() {
   static const std::set<std::string, std::less<>> words = {
-      "alignas", "alignof", "and",      "asm",      "auto",   "bool",      "break",   "case",     "catch",    "char",
-      "class",   "const",   "continue", "default",  "delete", "do",        "double",  "else",     "enum",     "explicit",
-      "extern",  "false",   "float",    "for",      "friend", "goto",      "if",      "inline",   "int",      "long",
-      "mutable", "namespace", "new",    "not",      "operator", "or",      "private", "protected", "public",  "register",
-      "return",  "short",   "signed",   "sizeof",   "static", "struct",    "switch",  "template", "this",     "throw",
-      "true",    "try",     "typedef",  "typename", "union",  "unsigned",  "using",   "virtual",  "void",     "volatile",
-      "while",   "xor",     "constexpr", "nullptr", "restrict"};
+      "alignas", "alignof", "and",       "asm",       "auto",     "bool",     "break",
+      "case",    "catch",   "char",      "class",     "const",    "continue", "default",
+      "delete",  "do",      "double",    "else",      "enum",     "explicit", "extern",
+      "false",   "float",   "for",       "friend",    "goto",     "if",       "inline",
+      "int",     "long",    "mutable",   "namespace", "new",      "not",      "operator",
+      "or",      "private", "protected", "public",    "register", "return",   "short",
+      "signed",  "sizeof",  "static",    "struct",    "switch",   "template", "this",
+      "throw",   "true",    "try",       "typedef",   "typename", "union",    "unsigned",
+      "using",   "virtual", "void",      "volatile",  "while",    "xor",      "constexpr",
+      "nullptr", "restrict"};
   return words;
 }
 
@@ -134,19 +38,21 @@ std::string name_fault(std::string_view name) {
   if (!is_identifier(name)) return "an identifier (letters, digits, _)";
   if (reserved_words().count(name)) return "a name that is no word of C++";
   if (name.size() > 64) return "a name of at most 64 characters";
-  if (name.substr(0, 5) == "hone_" || name.substr(0, 5) == "HONE_") return "a name that does not begin with hone_";
+  if (name.substr(0, 5) == "hone_" || name.substr(0, 5) == "HONE_")
+    return "a name that does not begin with hone_";
   return "";
 }
 
 class Reader {
  public:
-  Reader(fs::path file, const toml::table& root) : file_(std::move(file)), root_(file_, "task file", root, 1) {}
+  Reader(fs::path file, const toml::table& root)
+      : file_(std::move(file)), root_(file_, "task file", root, 1) {}
 
   Result<Task> read() {
     task_.file = file_;
     task_.folder = file_.parent_path();
-    HONE_CHECK(root_.only({"task", "dims", "input", "scalar", "output", "reference", "baseline", "work", "limits",
-                           "case", "hidden"}));
+    HONE_CHECK(root_.only({"task", "dims", "input", "scalar", "output", "reference", "baseline",
+                           "work", "limits", "case", "hidden"}));
     HONE_CHECK(one("task", true, &Reader::read_head));
     HONE_CHECK(one("dims", false, &Reader::read_dims));
     HONE_CHECK(each("input", &Reader::read_input));
@@ -180,7 +86,9 @@ class Reader {
     if (!node->is_array()) return root_.wrong(key, expected);
     for (const toml::node& item : *node->as_array()) {
       if (!item.is_table())
-        return task_error(file_, line_of(item), fmt::format("[[{}]]: found {}, expected {}", key, describe(item), expected));
+        return task_error(
+            file_, line_of(item),
+            fmt::format("[[{}]]: found {}, expected {}", key, describe(item), expected));
       Section section(file_, fmt::format("[[{}]]", key), *item.as_table());
       HONE_CHECK((this->*reader)(section));
     }
@@ -233,10 +141,11 @@ Status Reader::read_head(Section& s) {
     for (const toml::node& lane : *lanes->as_array()) {
       const std::string name = lane.is_string() ? lane.as_string()->get() : "";
       if (std::find(kLanes.begin(), kLanes.end(), name) == kLanes.end())
-        return s.at("lanes", usage_error(fmt::format("found {}, expected {}{}", describe(lane), expected,
-                                                     did_you_mean(name, kLanes))));
+        return s.at("lanes", usage_error(fmt::format("found {}, expected {}{}", describe(lane),
+                                                     expected, did_you_mean(name, kLanes))));
       if (std::find(task_.lanes.begin(), task_.lanes.end(), name) != task_.lanes.end())
-        return s.at("lanes", usage_error(fmt::format("found '{}' twice, expected each lane once", name)));
+        return s.at("lanes",
+                    usage_error(fmt::format("found '{}' twice, expected each lane once", name)));
       task_.lanes.push_back(name);
     }
   }
@@ -251,8 +160,9 @@ Status Reader::read_dims(Section& s) {
     if (name == "min" || name == "max" || name == "ceil_div" || name == "log2")
       fault = "a name that is no function of expressions";
     if (!fault.empty())
-      return task_error(file_, std::max(1, line_of(node)),
-                        fmt::format("[dims]: found the name '{}', expected {}", scrub(name, 80), fault));
+      return task_error(
+          file_, std::max(1, line_of(node)),
+          fmt::format("[dims]: found the name '{}', expected {}", scrub(name, 80), fault));
     if (!node.is_string()) return s.wrong(name.c_str(), "a string that says what the dim means");
     task_.dims[name] = node.as_string()->get();
     lines_.at["dim " + name] = line_of(node);
@@ -267,22 +177,28 @@ Result<std::string> Reader::read_name(Section& s, const char* kind) {
   const std::string place = std::string(kind) + " " + name;
   // The first place stays, so that an error about a second use can name both.
   lines_.at.emplace(place, s.line("name"));
-  for (auto&& [key, node] : s.table()) lines_.at.emplace(place + " " + std::string(key.str()), line_of(node));
+  for (auto&& [key, node] : s.table())
+    lines_.at.emplace(place + " " + std::string(key.str()), line_of(node));
   return name;
 }
 
-Result<Expression> Reader::read_expression(const Section& s, const char* key, const toml::node& node) {
+Result<Expression> Reader::read_expression(const Section& s, const char* key,
+                                           const toml::node& node) {
   if (node.is_integer()) return Expression::constant(node.as_integer()->get());
   if (!node.is_string())
-    return s.at(key, usage_error(fmt::format("found {}, expected an integer or an expression over the dims", describe(node))));
+    return s.at(
+        key, usage_error(fmt::format("found {}, expected an integer or an expression over the dims",
+                                     describe(node))));
   auto parsed = Expression::parse(node.as_string()->get());
   if (!parsed.ok()) return s.at(key, parsed.error());
   for (const std::string& name : parsed->names())
     if (!task_.dims.count(name)) {
       const auto known = task_.dim_names();
-      return s.at(key, usage_error(fmt::format("expression '{}': found the name '{}', expected a dim{} of [dims]{}",
-                                               parsed->text(), name, did_you_mean(name, known),
-                                               known.empty() ? ", which has none" : fmt::format(": {}", fmt::join(known, ", ")))));
+      return s.at(key, usage_error(fmt::format(
+                           "expression '{}': found the name '{}', expected a dim{} of [dims]{}",
+                           parsed->text(), name, did_you_mean(name, known),
+                           known.empty() ? ", which has none"
+                                         : fmt::format(": {}", fmt::join(known, ", ")))));
     }
   return parsed;
 }
@@ -294,8 +210,10 @@ Status Reader::read_tensor(Section& s, const char* kind, Tensor& tensor) {
   if (!known.ok()) return s.at("dtype", known.error());
   tensor.dtype = *known;
   const toml::node* shape = s.find("shape");
-  if (!shape || !shape->is_array()) return s.wrong("shape", "an array of dims and expressions, [] for one element");
-  if (shape->as_array()->size() > 8) return s.at("shape", usage_error("found more than 8 extents, expected at most 8"));
+  if (!shape || !shape->is_array())
+    return s.wrong("shape", "an array of dims and expressions, [] for one element");
+  if (shape->as_array()->size() > 8)
+    return s.at("shape", usage_error("found more than 8 extents, expected at most 8"));
   for (const toml::node& extent : *shape->as_array()) {
     HONE_TRY(Expression expression, read_expression(s, "shape", extent));
     tensor.shape.push_back(std::move(expression));
@@ -304,7 +222,8 @@ Status Reader::read_tensor(Section& s, const char* kind, Tensor& tensor) {
     HONE_TRY(tensor.align, s.integer("align", 1, 4096));
     const auto align = static_cast<std::uint64_t>(tensor.align);
     if ((align & (align - 1)) != 0 || align < size_of(tensor.dtype))
-      return s.wrong("align", fmt::format("a power of two from {} (the size of an element) to 4096", size_of(tensor.dtype)));
+      return s.wrong("align", fmt::format("a power of two from {} (the size of an element) to 4096",
+                                          size_of(tensor.dtype)));
   }
   return {};
 }
@@ -338,7 +257,9 @@ Status Reader::read_values(Section& s, Tensor& tensor) {
   const toml::node* node = s.find("values");
   if (!node) {
     if (is_floating(tensor.dtype)) return {};  // standard normal
-    return s.wrong("values", "how an input of an integer dtype is drawn, such as { kind = \"integers\", low = 0, high = 9 }");
+    return s.wrong("values",
+                   "how an input of an integer dtype is drawn, such as { kind = \"integers\", low "
+                   "= 0, high = 9 }");
   }
   if (!node->is_table()) return s.wrong("values", "a table such as { kind = \"normal\" }");
   const Section v(file_, s.title() + ", values", *node->as_table(), line_of(*node));
@@ -348,21 +269,30 @@ Status Reader::read_values(Section& s, Tensor& tensor) {
 Status Reader::read_values_table(const Section& v, Tensor& tensor) {
   Values& values = tensor.values;
   const bool only_file = !v.find("kind") && v.find("file");
-  HONE_TRY(const std::string kind, only_file ? Result<std::string>("file") : v.text("kind", "a kind of values"));
+  HONE_TRY(const std::string kind,
+           only_file ? Result<std::string>("file") : v.text("kind", "a kind of values"));
   const auto names = kind_names();
   const auto place = std::find(names.begin(), names.end(), kind);
   if (place == names.end())
-    return v.wrong("kind", fmt::format("one of {}{}", fmt::join(names, ", "), did_you_mean(kind, names)));
+    return v.wrong("kind",
+                   fmt::format("one of {}{}", fmt::join(names, ", "), did_you_mean(kind, names)));
   values.kind = static_cast<Values::Kind>(place - names.begin());
   const KindRow& row = kind_rows()[static_cast<std::size_t>(values.kind)];
   std::vector<std::string> keys = row.keys;
   keys.insert(keys.begin(), "kind");
   HONE_CHECK(v.only(keys));
   if (row.floating_only && !is_floating(tensor.dtype))
-    return v.wrong("kind", fmt::format("a kind for integers, for the dtype is {}: integers, uniform, permutation, sorted, "
-                                       "constant, csr or file", name_of(tensor.dtype)));
-  const std::pair<const char*, double*> numbers[] = {{"mean", &values.mean}, {"std", &values.std}, {"low", &values.low},
-                                                     {"high", &values.high}, {"value", &values.value}};
+    return v.wrong(
+        "kind",
+        fmt::format(
+            "a kind for integers, for the dtype is {}: integers, uniform, permutation, sorted, "
+            "constant, csr or file",
+            name_of(tensor.dtype)));
+  const std::pair<const char*, double*> numbers[] = {{"mean", &values.mean},
+                                                     {"std", &values.std},
+                                                     {"low", &values.low},
+                                                     {"high", &values.high},
+                                                     {"value", &values.value}};
   for (const auto& [key, target] : numbers)
     if (v.find(key)) {
       HONE_TRY(*target, v.number(key));
@@ -381,17 +311,20 @@ Status Reader::read_values_table(const Section& v, Tensor& tensor) {
       if (values.file.empty()) return v.wrong("file", "the name of a .npy file");
       break;
     case Values::Kind::integers:
-      if (!v.find("low") || !v.find("high")) return v.wrong(v.find("low") ? "high" : "low", "a whole number");
+      if (!v.find("low") || !v.find("high"))
+        return v.wrong(v.find("low") ? "high" : "low", "a whole number");
       [[fallthrough]];
     case Values::Kind::uniform:
     case Values::Kind::sorted: {
-      if (values.high < values.low) return v.wrong("high", fmt::format("at least low, which is {}", values.low));
+      if (values.high < values.low)
+        return v.wrong("high", fmt::format("at least low, which is {}", values.low));
       if (values.kind == Values::Kind::integers || !is_floating(tensor.dtype)) {
         if (tensor.dtype != DType::boolean && (!v.find("low") || !v.find("high")))
           return v.wrong(v.find("low") ? "high" : "low", "a whole number");
         for (const char* key : {"low", "high"}) {
           const double x = key[0] == 'l' ? values.low : values.high;
-          if (x != std::floor(x) || std::abs(x) > 0x1p53) return v.wrong(key, "a whole number of at most 2^53");
+          if (x != std::floor(x) || std::abs(x) > 0x1p53)
+            return v.wrong(key, "a whole number of at most 2^53");
         }
       }
       break;
@@ -402,16 +335,20 @@ Status Reader::read_values_table(const Section& v, Tensor& tensor) {
       if (std::find(kParts.begin(), kParts.end(), values.part) == kParts.end())
         return v.wrong("part", "rowptr, col or val" + did_you_mean(values.part, kParts));
       if ((values.part == "val") != is_floating(tensor.dtype))
-        return v.wrong("part", values.part == "val" ? "a floating dtype for part val" : "an integer dtype for rowptr and col");
+        return v.wrong("part", values.part == "val" ? "a floating dtype for part val"
+                                                    : "an integer dtype for rowptr and col");
       const toml::node* columns = v.find("columns");
       if ((values.part == "col") != (columns != nullptr))
-        return v.wrong("columns", values.part == "col" ? "the number of columns, a dim or an expression" : "it at part col only");
+        return v.wrong("columns", values.part == "col"
+                                      ? "the number of columns, a dim or an expression"
+                                      : "it at part col only");
       if (columns) {
         HONE_TRY(values.columns, read_expression(v, "columns", *columns));
       }
       break;
     }
-    default: break;
+    default:
+      break;
   }
   return {};
 }
@@ -424,7 +361,8 @@ Status Reader::read_input(Section& s) {
   HONE_TRY(tensor.vary, s.flag_or("vary", true));
   HONE_TRY(tensor.specials, s.flag_or("specials", false));
   if (tensor.specials && !is_floating(tensor.dtype))
-    return s.wrong("specials", fmt::format("false, for {} has no NaN or infinity", name_of(tensor.dtype)));
+    return s.wrong("specials",
+                   fmt::format("false, for {} has no NaN or infinity", name_of(tensor.dtype)));
   if (tensor.dtype == DType::boolean) tensor.values.kind = Values::Kind::integers;  // 0..1
   if (tensor.dtype != DType::boolean || s.find("values")) HONE_CHECK(read_values(s, tensor));
   task_.inputs.push_back(std::move(tensor));
@@ -440,20 +378,25 @@ Status Reader::read_scalar(Section& s) {
   if (!known.ok()) return s.at("dtype", known.error());
   scalar.dtype = *known;
   const toml::node* values = s.find("values");
-  if (!values && !s.find("value")) return s.wrong("value", "a number, or values = { kind = \"uniform\", low, high }");
+  if (!values && !s.find("value"))
+    return s.wrong("value", "a number, or values = { kind = \"uniform\", low, high }");
   if (values) {
-    if (!values->is_table()) return s.wrong("values", "a table such as { kind = \"uniform\", low = 0, high = 1 }");
+    if (!values->is_table())
+      return s.wrong("values", "a table such as { kind = \"uniform\", low = 0, high = 1 }");
     const Section v(file_, s.title() + ", values", *values->as_table(), line_of(*values));
     HONE_CHECK(v.only({"kind", "low", "high"}));
     HONE_TRY(const std::string kind, v.text("kind", "uniform or integers"));
     if (kind != "uniform" && kind != "integers") return v.wrong("kind", "uniform or integers");
     HONE_TRY(scalar.low, v.number("low"));
     HONE_TRY(scalar.high, v.number("high"));
-    if (scalar.high < scalar.low) return v.wrong("high", fmt::format("at least low, which is {}", scalar.low));
+    if (scalar.high < scalar.low)
+      return v.wrong("high", fmt::format("at least low, which is {}", scalar.low));
     scalar.integers = kind == "integers" || !is_floating(scalar.dtype);
-    if (scalar.integers && (scalar.low != std::floor(scalar.low) || scalar.high != std::floor(scalar.high) ||
-                            std::max(std::abs(scalar.low), std::abs(scalar.high)) > 0x1p53))
-      return v.wrong(scalar.low != std::floor(scalar.low) ? "low" : "high", "a whole number of at most 2^53");
+    if (scalar.integers &&
+        (scalar.low != std::floor(scalar.low) || scalar.high != std::floor(scalar.high) ||
+         std::max(std::abs(scalar.low), std::abs(scalar.high)) > 0x1p53))
+      return v.wrong(scalar.low != std::floor(scalar.low) ? "low" : "high",
+                     "a whole number of at most 2^53");
     scalar.fixed = false;
     // The middle stands for the scalar where nothing is redrawn.
     scalar.value = scalar.low + 0.5 * (scalar.high - scalar.low);
@@ -462,7 +405,8 @@ Status Reader::read_scalar(Section& s) {
   if (s.find("value")) {
     HONE_TRY(scalar.value, s.number("value"));
     if (!is_floating(scalar.dtype) && scalar.value != std::floor(scalar.value))
-      return s.wrong("value", fmt::format("a whole number, for the dtype is {}", name_of(scalar.dtype)));
+      return s.wrong("value",
+                     fmt::format("a whole number, for the dtype is {}", name_of(scalar.dtype)));
   }
   task_.scalars.push_back(std::move(scalar));
   return {};
@@ -494,18 +438,21 @@ Status Reader::read_reference(Section& s) {
   if (s.find("torch")) {
     HONE_TRY(task_.reference_torch, s.text("torch", "'file.py:Class'"));
     const auto colon = task_.reference_torch.rfind(':');
-    if (colon == std::string::npos || colon == 0 || !is_identifier(task_.reference_torch.substr(colon + 1)))
+    if (colon == std::string::npos || colon == 0 ||
+        !is_identifier(task_.reference_torch.substr(colon + 1)))
       return s.wrong("torch", "'file.py:Class'");
     if (s.find("source")) return s.wrong("source", "either source or torch");
     return {};
   }
   const toml::node* source = s.find("source");
-  if (!source || !source->is_table()) return s.wrong("source", "a table such as { cpu = \"reference.cpp\" }");
+  if (!source || !source->is_table())
+    return s.wrong("source", "a table such as { cpu = \"reference.cpp\" }");
   const Section lanes(file_, "[reference], source", *source->as_table(), line_of(*source));
   HONE_CHECK(lanes.only({"cpu", "cuda"}));
   for (auto&& [key, node] : lanes.table()) {
     const std::string lane(key.str());
-    if (!node.is_string() || node.as_string()->get().empty()) return lanes.wrong(lane.c_str(), "the name of a source file");
+    if (!node.is_string() || node.as_string()->get().empty())
+      return lanes.wrong(lane.c_str(), "the name of a source file");
     task_.reference[lane] = node.as_string()->get();
   }
   lines_.at["reference source"] = line_of(*source);
@@ -516,8 +463,10 @@ Status Reader::read_reference(Section& s) {
 Status Reader::read_baseline(Section& s) {
   HONE_CHECK(s.only({"use"}));
   HONE_TRY(task_.baseline, s.text("use", "reference, a file, torch.eager, torch.compile, …"));
-  static const std::vector<std::string> kTorch = {"torch.eager", "torch.compile", "torch.compile.max-autotune", "torch.best"};
-  if (task_.baseline.rfind("torch", 0) == 0 && std::find(kTorch.begin(), kTorch.end(), task_.baseline) == kTorch.end())
+  static const std::vector<std::string> kTorch = {"torch.eager", "torch.compile",
+                                                  "torch.compile.max-autotune", "torch.best"};
+  if (task_.baseline.rfind("torch", 0) == 0 &&
+      std::find(kTorch.begin(), kTorch.end(), task_.baseline) == kTorch.end())
     return s.wrong("use", fmt::format("reference, a file, or one of {}{}", fmt::join(kTorch, ", "),
                                       did_you_mean(task_.baseline, kTorch)));
   if (task_.baseline.empty()) return s.wrong("use", "reference or a file");
@@ -527,8 +476,9 @@ Status Reader::read_baseline(Section& s) {
 
 Status Reader::read_work(Section& s) {
   HONE_CHECK(s.only({"bytes", "flops", "min_flops"}));
-  const std::pair<const char*, std::string*> keys[] = {
-      {"bytes", &task_.work.bytes}, {"flops", &task_.work.flops}, {"min_flops", &task_.work.min_flops}};
+  const std::pair<const char*, std::string*> keys[] = {{"bytes", &task_.work.bytes},
+                                                       {"flops", &task_.work.flops},
+                                                       {"min_flops", &task_.work.min_flops}};
   for (const auto& [key, target] : keys) {
     const toml::node* node = s.find(key);
     if (!node) continue;
@@ -580,7 +530,8 @@ Status Reader::read_hidden(Section& s) {
   std::vector<std::string> known = task_.dim_names();
   known.emplace_back("draws");
   HONE_CHECK(s.only(known));
-  HONE_TRY(const std::int64_t draws, s.find("draws") ? s.integer("draws", 0, 64) : Result<std::int64_t>(3));
+  HONE_TRY(const std::int64_t draws,
+           s.find("draws") ? s.integer("draws", 0, 64) : Result<std::int64_t>(3));
   task_.hidden.draws = static_cast<int>(draws);
   for (const std::string& name : task_.dim_names()) {
     const toml::node* node = s.find(name.c_str());
@@ -589,14 +540,17 @@ Status Reader::read_hidden(Section& s) {
     const char* expected = "a range [low, high] with 0 <= low <= high";
     if (!pair || pair->size() != 2 || !pair->get(0)->is_integer() || !pair->get(1)->is_integer())
       return s.wrong(name.c_str(), expected);
-    const std::int64_t low = pair->get(0)->as_integer()->get(), high = pair->get(1)->as_integer()->get();
+    const std::int64_t low = pair->get(0)->as_integer()->get(),
+                       high = pair->get(1)->as_integer()->get();
     if (low < 0 || high < low)
-      return s.at(name.c_str(), usage_error(fmt::format("found [{}, {}], expected {}", low, high, expected)));
+      return s.at(name.c_str(),
+                  usage_error(fmt::format("found [{}, {}], expected {}", low, high, expected)));
     task_.hidden.ranges[name] = {low, high};
     lines_.at["hidden " + name] = s.line(name.c_str());
   }
   if (task_.hidden.draws > 0 && task_.hidden.ranges.empty())
-    return task_error(file_, s.line(), "[hidden]: no dim has a range, expected at least one such as N = [1, 4096]");
+    return task_error(file_, s.line(),
+                      "[hidden]: no dim has a range, expected at least one such as N = [1, 4096]");
   return {};
 }
 
@@ -604,8 +558,10 @@ Status Reader::read_hidden(Section& s) {
 std::vector<std::string> files_of(const Task& task) {
   std::vector<std::string> out;
   for (const auto& [lane, file] : task.reference) out.push_back(file);
-  if (!task.reference_torch.empty()) out.push_back(task.reference_torch.substr(0, task.reference_torch.rfind(':')));
-  if (task.baseline != "reference" && task.baseline.rfind("torch.", 0) != 0) out.push_back(task.baseline);
+  if (!task.reference_torch.empty())
+    out.push_back(task.reference_torch.substr(0, task.reference_torch.rfind(':')));
+  if (task.baseline != "reference" && task.baseline.rfind("torch.", 0) != 0)
+    out.push_back(task.baseline);
   for (const Tensor& input : task.inputs)
     if (input.values.kind == Values::Kind::file) out.push_back(input.values.file);
   return out;
@@ -622,17 +578,45 @@ Result<std::string> digest(const Task& task, bool with_files) {
   return identity_hash(all);
 }
 
+// The first line whose text up to there makes the parser break an assertion.
+int line_of_fault(std::string_view text) {
+  std::vector<std::size_t> ends;
+  for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1))
+    ends.push_back(at);
+  const auto breaks = [&](std::size_t end) {
+    try {
+      (void)toml::parse(text.substr(0, end));
+    } catch (const TomlFault&) {
+      return true;
+    } catch (const std::exception&) {
+    }
+    return false;
+  };
+  const auto first =
+      std::partition_point(ends.begin(), ends.end(), [&](std::size_t end) { return !breaks(end); });
+  return static_cast<int>(first - ends.begin()) + 1;
+}
+
+Result<toml::table> parse_toml(std::string_view text, const fs::path& file) {
+  try {
+    return toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    const auto line = static_cast<int>(error.source().begin.line);
+    return task_error(file, std::max(1, line), "not TOML: " + scrub(error.description(), 300));
+  } catch (const std::exception&) {
+    return task_error(file, line_of_fault(text),
+                      "not TOML: found what no key or value can begin with");
+  }
+}
+
 }  // namespace
 
 Result<Task> parse_task(std::string_view text, const fs::path& file, bool check_files_exist) {
   if (text.size() > kMaxBytes)
-    return task_error(file, 1, fmt::format("the file has {} bytes, expected at most {}", text.size(), kMaxBytes));
-  toml::parse_result parsed = toml::parse(text);
-  if (!parsed) {
-    const auto line = static_cast<int>(parsed.error().source().begin.line);
-    return task_error(file, std::max(1, line), "not TOML: " + scrub(parsed.error().description(), 300));
-  }
-  Reader reader(file, parsed.table());
+    return task_error(
+        file, 1, fmt::format("the file has {} bytes, expected at most {}", text.size(), kMaxBytes));
+  HONE_TRY(const toml::table root, parse_toml(text, file));
+  Reader reader(file, root);
   HONE_TRY(Task task, reader.read());
   task.text = std::string(text);
   if (task.lanes.empty()) {

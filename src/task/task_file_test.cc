@@ -14,8 +14,8 @@ namespace {
 
 const fs::path kGolden = fs::path(HONE_SOURCE_DIR) / "tests" / "golden" / "task";
 
-// A file states its fate in its first lines: "# valid" or "# error: TEXT", which the error must hold (the
-// file's own name left out).
+// A file states its fate in its first lines: "# valid" or "# error: TEXT", which the error must
+// hold (the file's own name left out).
 TEST(TaskFile, GoldenFilesGiveTheStatedError) {
   std::size_t wrong = 0, valid = 0;
   for (const auto& entry : fs::directory_iterator(kGolden)) {
@@ -39,7 +39,8 @@ TEST(TaskFile, GoldenFilesGiveTheStatedError) {
     const std::string prefix = entry.path().string() + ":";
     EXPECT_EQ(found.rfind(prefix, 0), 0u) << found;
     found = found.substr(std::min(found.size(), prefix.size()));
-    EXPECT_NE(found.find(expected), std::string::npos) << name << "\n  found:    " << found << "\n  expected: " << expected;
+    EXPECT_NE(found.find(expected), std::string::npos)
+        << name << "\n  found:    " << found << "\n  expected: " << expected;
     EXPECT_EQ(exit_code(task.error()), 2) << name;
   }
   EXPECT_GE(wrong, 60u);
@@ -58,7 +59,8 @@ TEST(TaskFile, EveryKeyReachesTheTask) {
   EXPECT_EQ(task.dims.at("N"), "rows");
   EXPECT_EQ(task.dim_names(), (std::vector<std::string>{"D", "N", "NNZ"}));
   const auto input = [&](const char* name) {
-    return *std::find_if(task.inputs.begin(), task.inputs.end(), [&](const Tensor& t) { return t.name == name; });
+    return *std::find_if(task.inputs.begin(), task.inputs.end(),
+                         [&](const Tensor& t) { return t.name == name; });
   };
   EXPECT_EQ(input("x").values.mean, 1.5);
   EXPECT_EQ(input("x").values.std, 2);
@@ -107,7 +109,8 @@ TEST(TaskFile, EveryKeyReachesTheTask) {
 TEST(TaskFile, AFolderStandsForItsTaskFile) {
   auto folder = TemporaryFolder::make("hone-task-");
   ASSERT_TRUE(folder.ok());
-  EXPECT_NE(read_task(folder->path()).error().message.find("holds no task.toml"), std::string::npos);
+  EXPECT_NE(read_task(folder->path()).error().message.find("holds no task.toml"),
+            std::string::npos);
   EXPECT_EQ(read_task(folder->path() / "none.toml").error().code, ErrorCode::usage);
   const std::string text = R"([task]
 name = "t"

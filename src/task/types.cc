@@ -36,8 +36,8 @@ struct PrecisionRow {
   int significand;
 };
 constexpr PrecisionRow kPrecisions[] = {
-    {Precision::f64, "f64", 53},   {Precision::f32, "f32", 24}, {Precision::tf32, "tf32", 11},
-    {Precision::f16, "f16", 11},   {Precision::bf16, "bf16", 8}, {Precision::fp8, "fp8", 4},
+    {Precision::f64, "f64", 53},    {Precision::f32, "f32", 24},  {Precision::tf32, "tf32", 11},
+    {Precision::f16, "f16", 11},    {Precision::bf16, "bf16", 8}, {Precision::fp8, "fp8", 4},
     {Precision::integer, "int", 0},
 };
 
@@ -71,8 +71,8 @@ T to_integer(double value) {
   return static_cast<T>(value);
 }
 
-// Rounds the double to a 16-bit format of `significand` bits (hidden one included) directly: by way of
-// float it would be rounded twice, which is not always the nearest.
+// Rounds the double to a 16-bit format of `significand` bits (hidden one included) directly: by way
+// of float it would be rounded twice, which is not always the nearest.
 std::uint16_t round_to_16(double value, int significand, int min_exponent) {
   const int mantissa_bits = significand - 1;
   const auto bits = std::bit_cast<std::uint64_t>(value);
@@ -80,11 +80,13 @@ std::uint16_t round_to_16(double value, int significand, int min_exponent) {
   const std::uint64_t magnitude = bits & ~(std::uint64_t{1} << 63);
   const auto infinity = static_cast<std::uint16_t>(0x7FFFu >> mantissa_bits << mantissa_bits);
   if (magnitude > 0x7FF0000000000000u)  // NaN: quiet, upper payload kept
-    return static_cast<std::uint16_t>(sign | infinity | (1u << (mantissa_bits - 1)) |
-                                      ((magnitude >> (52 - mantissa_bits)) & ((1u << mantissa_bits) - 1)));
+    return static_cast<std::uint16_t>(
+        sign | infinity | (1u << (mantissa_bits - 1)) |
+        ((magnitude >> (52 - mantissa_bits)) & ((1u << mantissa_bits) - 1)));
   const int exponent = static_cast<int>(magnitude >> 52) - 1023;
   if (exponent < min_exponent - significand) return sign;  // below half the smallest denormal
-  const std::uint64_t full = (magnitude & ((std::uint64_t{1} << 52) - 1)) | (std::uint64_t{1} << 52);
+  const std::uint64_t full =
+      (magnitude & ((std::uint64_t{1} << 52) - 1)) | (std::uint64_t{1} << 52);
   const int lost_to_denormal = exponent < min_exponent ? min_exponent - exponent : 0;
   const int shift = 52 - mantissa_bits + lost_to_denormal;  // at most 53
   const std::uint64_t half = std::uint64_t{1} << (shift - 1);
@@ -134,21 +136,28 @@ Result<DType> dtype_from(std::string_view name) {
   for (const DTypeRow& r : kDTypes)
     if (name == r.name) return r.type;
   const auto known = names(kDTypes);
-  return usage_error(fmt::format("unknown dtype '{}'{}, expected one of {}", name, did_you_mean(name, known),
-                                 fmt::join(known, ", ")));
+  return usage_error(fmt::format("unknown dtype '{}'{}, expected one of {}", name,
+                                 did_you_mean(name, known), fmt::join(known, ", ")));
 }
 bool is_floating(DType type) { return row(type).significand > 0; }
 int significand_bits(DType type) { return row(type).significand; }
 int min_exponent(DType type) { return row(type).min_exponent; }
 double max_finite(DType type) {
   switch (type) {
-    case DType::f64: return std::numeric_limits<double>::max();
-    case DType::f32: return static_cast<double>(std::numeric_limits<float>::max());
-    case DType::f16: return 65504.0;
-    case DType::bf16: return 0x1.FEp127;
-    case DType::i64: return 0x1p63;
-    case DType::u64: return 0x1p64;
-    case DType::boolean: return 1;
+    case DType::f64:
+      return std::numeric_limits<double>::max();
+    case DType::f32:
+      return static_cast<double>(std::numeric_limits<float>::max());
+    case DType::f16:
+      return 65504.0;
+    case DType::bf16:
+      return 0x1.FEp127;
+    case DType::i64:
+      return 0x1p63;
+    case DType::u64:
+      return 0x1p64;
+    case DType::boolean:
+      return 1;
     default: {
       const bool is_unsigned = type == DType::u32 || type == DType::u16 || type == DType::u8;
       return std::ldexp(1.0, static_cast<int>(8 * size_of(type)) - (is_unsigned ? 0 : 1)) - 1;
@@ -156,15 +165,19 @@ double max_finite(DType type) {
   }
 }
 
-const char* name_of(Precision precision) { return kPrecisions[static_cast<std::size_t>(precision)].name; }
+const char* name_of(Precision precision) {
+  return kPrecisions[static_cast<std::size_t>(precision)].name;
+}
 Result<Precision> precision_from(std::string_view name) {
   for (const PrecisionRow& r : kPrecisions)
     if (name == r.name) return r.precision;
   const auto known = names(kPrecisions);
-  return usage_error(fmt::format("unknown precision '{}'{}, expected one of {}", name, did_you_mean(name, known),
-                                 fmt::join(known, ", ")));
+  return usage_error(fmt::format("unknown precision '{}'{}, expected one of {}", name,
+                                 did_you_mean(name, known), fmt::join(known, ", ")));
 }
-int significand_bits(Precision precision) { return kPrecisions[static_cast<std::size_t>(precision)].significand; }
+int significand_bits(Precision precision) {
+  return kPrecisions[static_cast<std::size_t>(precision)].significand;
+}
 
 std::vector<std::string> dtype_names() { return names(kDTypes); }
 std::vector<std::string> precision_names() { return names(kPrecisions); }
@@ -172,31 +185,44 @@ std::vector<std::string> precision_names() { return names(kPrecisions); }
 void load_elements(DType type, const std::byte* at, double* out, std::size_t count) {
   const std::size_t size = size_of(type);
   switch (type) {
-    case DType::f64: return load_loop(size, at, out, count, [](auto p) { return load_as<double>(p); });
+    case DType::f64:
+      return load_loop(size, at, out, count, [](auto p) { return load_as<double>(p); });
     case DType::f32:
-      return load_loop(size, at, out, count, [](auto p) { return static_cast<double>(load_as<float>(p)); });
+      return load_loop(size, at, out, count,
+                       [](auto p) { return static_cast<double>(load_as<float>(p)); });
     case DType::f16:
-      return load_loop(size, at, out, count, [](auto p) { return f16_to_double(load_as<std::uint16_t>(p)); });
+      return load_loop(size, at, out, count,
+                       [](auto p) { return f16_to_double(load_as<std::uint16_t>(p)); });
     case DType::bf16:
-      return load_loop(size, at, out, count, [](auto p) { return bf16_to_double(load_as<std::uint16_t>(p)); });
+      return load_loop(size, at, out, count,
+                       [](auto p) { return bf16_to_double(load_as<std::uint16_t>(p)); });
     case DType::i64:
-      return load_loop(size, at, out, count, [](auto p) { return static_cast<double>(load_as<std::int64_t>(p)); });
+      return load_loop(size, at, out, count,
+                       [](auto p) { return static_cast<double>(load_as<std::int64_t>(p)); });
     case DType::i32:
-      return load_loop(size, at, out, count, [](auto p) { return static_cast<double>(load_as<std::int32_t>(p)); });
+      return load_loop(size, at, out, count,
+                       [](auto p) { return static_cast<double>(load_as<std::int32_t>(p)); });
     case DType::i16:
-      return load_loop(size, at, out, count, [](auto p) { return static_cast<double>(load_as<std::int16_t>(p)); });
+      return load_loop(size, at, out, count,
+                       [](auto p) { return static_cast<double>(load_as<std::int16_t>(p)); });
     case DType::i8:
-      return load_loop(size, at, out, count, [](auto p) { return static_cast<double>(load_as<std::int8_t>(p)); });
+      return load_loop(size, at, out, count,
+                       [](auto p) { return static_cast<double>(load_as<std::int8_t>(p)); });
     case DType::u64:
-      return load_loop(size, at, out, count, [](auto p) { return static_cast<double>(load_as<std::uint64_t>(p)); });
+      return load_loop(size, at, out, count,
+                       [](auto p) { return static_cast<double>(load_as<std::uint64_t>(p)); });
     case DType::u32:
-      return load_loop(size, at, out, count, [](auto p) { return static_cast<double>(load_as<std::uint32_t>(p)); });
+      return load_loop(size, at, out, count,
+                       [](auto p) { return static_cast<double>(load_as<std::uint32_t>(p)); });
     case DType::u16:
-      return load_loop(size, at, out, count, [](auto p) { return static_cast<double>(load_as<std::uint16_t>(p)); });
+      return load_loop(size, at, out, count,
+                       [](auto p) { return static_cast<double>(load_as<std::uint16_t>(p)); });
     case DType::u8:
-      return load_loop(size, at, out, count, [](auto p) { return static_cast<double>(load_as<std::uint8_t>(p)); });
+      return load_loop(size, at, out, count,
+                       [](auto p) { return static_cast<double>(load_as<std::uint8_t>(p)); });
     case DType::boolean:
-      return load_loop(size, at, out, count, [](auto p) { return load_as<std::uint8_t>(p) ? 1.0 : 0.0; });
+      return load_loop(size, at, out, count,
+                       [](auto p) { return load_as<std::uint8_t>(p) ? 1.0 : 0.0; });
   }
 }
 
@@ -207,24 +233,37 @@ void store_elements(DType type, std::byte* at, const double* in, std::size_t cou
     store_loop(size, at, in, count, [](std::byte* p, double v) { store_as(p, to_integer<T>(v)); });
   };
   switch (type) {
-    case DType::f64: return store_loop(size, at, in, count, [](std::byte* p, double v) { store_as(p, v); });
+    case DType::f64:
+      return store_loop(size, at, in, count, [](std::byte* p, double v) { store_as(p, v); });
     case DType::f32:
-      return store_loop(size, at, in, count, [](std::byte* p, double v) { store_as(p, static_cast<float>(v)); });
-    case DType::f16:
-      return store_loop(size, at, in, count, [](std::byte* p, double v) { store_as(p, round_to_16(v, 11, -14)); });
-    case DType::bf16:
-      return store_loop(size, at, in, count, [](std::byte* p, double v) { store_as(p, round_to_16(v, 8, -126)); });
-    case DType::i64: return integers(std::int64_t{});
-    case DType::i32: return integers(std::int32_t{});
-    case DType::i16: return integers(std::int16_t{});
-    case DType::i8: return integers(std::int8_t{});
-    case DType::u64: return integers(std::uint64_t{});
-    case DType::u32: return integers(std::uint32_t{});
-    case DType::u16: return integers(std::uint16_t{});
-    case DType::u8: return integers(std::uint8_t{});
-    case DType::boolean:
       return store_loop(size, at, in, count,
-                        [](std::byte* p, double v) { store_as(p, static_cast<std::uint8_t>(v != 0)); });
+                        [](std::byte* p, double v) { store_as(p, static_cast<float>(v)); });
+    case DType::f16:
+      return store_loop(size, at, in, count,
+                        [](std::byte* p, double v) { store_as(p, round_to_16(v, 11, -14)); });
+    case DType::bf16:
+      return store_loop(size, at, in, count,
+                        [](std::byte* p, double v) { store_as(p, round_to_16(v, 8, -126)); });
+    case DType::i64:
+      return integers(std::int64_t{});
+    case DType::i32:
+      return integers(std::int32_t{});
+    case DType::i16:
+      return integers(std::int16_t{});
+    case DType::i8:
+      return integers(std::int8_t{});
+    case DType::u64:
+      return integers(std::uint64_t{});
+    case DType::u32:
+      return integers(std::uint32_t{});
+    case DType::u16:
+      return integers(std::uint16_t{});
+    case DType::u8:
+      return integers(std::uint8_t{});
+    case DType::boolean:
+      return store_loop(size, at, in, count, [](std::byte* p, double v) {
+        store_as(p, static_cast<std::uint8_t>(v != 0));
+      });
   }
 }
 

@@ -38,7 +38,9 @@ TEST(Types, EverySixteenBitPatternSurvivesTheRoundTrip) {
 #if defined(__FLT16_MAX__) && !defined(__clang__)
 TEST(Types, HalfAgreesWithTheCompilersOwn) {
   // g++'s _Float16 converts from double with one rounding (soft-fp __truncdfhf2), to nearest even.
-  const auto theirs = [](double value) { return std::bit_cast<std::uint16_t>(static_cast<_Float16>(value)); };
+  const auto theirs = [](double value) {
+    return std::bit_cast<std::uint16_t>(static_cast<_Float16>(value));
+  };
   for (unsigned bits = 0; bits < 65536; ++bits) {
     const auto half = std::bit_cast<_Float16>(static_cast<std::uint16_t>(bits));
     const double value = load16(DType::f16, static_cast<std::uint16_t>(bits));
@@ -53,7 +55,8 @@ TEST(Types, HalfAgreesWithTheCompilersOwn) {
   }
   std::mt19937_64 random(1);
   for (int i = 0; i < 1000000; ++i) {
-    const double value = std::ldexp(static_cast<double>(random()) * 0x1p-63 - 1.0, static_cast<int>(random() % 48) - 30);
+    const double value = std::ldexp(static_cast<double>(random()) * 0x1p-63 - 1.0,
+                                    static_cast<int>(random() % 48) - 30);
     ASSERT_EQ(store16(DType::f16, value), theirs(value)) << value;
   }
 }
@@ -62,18 +65,19 @@ TEST(Types, HalfAgreesWithTheCompilersOwn) {
 TEST(Types, BrainFloatRoundsToNearestEven) {
   // From the definition: the upper half of a float, ties to even.
   EXPECT_EQ(store16(DType::bf16, 1.0), 0x3F80);
-  EXPECT_EQ(store16(DType::bf16, 1.0 + 0x1p-8), 0x3F80);                // tie, down to even
-  EXPECT_EQ(store16(DType::bf16, 1.0 + 0x3p-8), 0x3F82);                // tie, up to even
-  EXPECT_EQ(store16(DType::bf16, 1.0 + 0x1p-8 + 0x1p-40), 0x3F81);      // by way of float this would be a tie
+  EXPECT_EQ(store16(DType::bf16, 1.0 + 0x1p-8), 0x3F80);  // tie, down to even
+  EXPECT_EQ(store16(DType::bf16, 1.0 + 0x3p-8), 0x3F82);  // tie, up to even
+  EXPECT_EQ(store16(DType::bf16, 1.0 + 0x1p-8 + 0x1p-40),
+            0x3F81);  // by way of float this would be a tie
   EXPECT_EQ(store16(DType::bf16, 1e39), 0x7F80);
   EXPECT_EQ(store16(DType::bf16, -0.0), 0x8000);
-  EXPECT_EQ(store16(DType::bf16, 0x1p-133), 0x0001);                    // smallest denormal
-  EXPECT_EQ(store16(DType::bf16, 0x1p-134), 0x0000);                    // half of it: tie, to even
+  EXPECT_EQ(store16(DType::bf16, 0x1p-133), 0x0001);  // smallest denormal
+  EXPECT_EQ(store16(DType::bf16, 0x1p-134), 0x0000);  // half of it: tie, to even
   EXPECT_EQ(store16(DType::bf16, 0x1.8p-134), 0x0001);
   EXPECT_EQ(store16(DType::bf16, max_finite(DType::bf16)), 0x7F7F);
   EXPECT_EQ(store16(DType::f16, 0x1p-25), 0x0000);
   EXPECT_EQ(store16(DType::f16, 65519.99), 0x7BFF);
-  EXPECT_EQ(store16(DType::f16, 65520.0), 0x7C00);                      // tie with 2^16: to even, infinity
+  EXPECT_EQ(store16(DType::f16, 65520.0), 0x7C00);  // tie with 2^16: to even, infinity
 }
 
 TEST(Types, IntegersTruncateAndSaturate) {
@@ -100,7 +104,8 @@ TEST(Types, IntegersTruncateAndSaturate) {
 
 TEST(Types, NamesAreReadBackAndSlipsGetTheNearest) {
   for (const std::string& name : dtype_names()) EXPECT_EQ(name_of(dtype_from(name).value()), name);
-  for (const std::string& name : precision_names()) EXPECT_EQ(name_of(precision_from(name).value()), name);
+  for (const std::string& name : precision_names())
+    EXPECT_EQ(name_of(precision_from(name).value()), name);
   EXPECT_NE(dtype_from("f33").error().message.find("did you mean 'f32'?"), std::string::npos);
   EXPECT_NE(precision_from("ft32").error().message.find("'f32'"), std::string::npos);
   EXPECT_EQ(size_of(DType::bf16), 2u);
