@@ -24,7 +24,7 @@ const char* name_of(Kind kind);
 
 struct Job {
   Kind kind = Kind::screen;
-  std::uint64_t sequence = 0;  ///< within the run, from 0, without gaps: names the job across a resume
+  std::uint64_t sequence = 0;  ///< unique within the run, in the order asked
   std::string proposer;
   propose::Proposal proposal;
 };
@@ -49,7 +49,7 @@ class Evaluator {
                           const Finished& finished) = 0;
 };
 
-/// One committed judgement.
+/// One committed judgement. (kind, proposer, proposal_id) occurs once in a run and is what a resume goes by.
 struct Record {
   Kind kind = Kind::screen;
   std::uint64_t sequence = 0;

@@ -5,7 +5,7 @@
 // Everything that decides the course of a run is either fixed beforehand (seed, options, proposers) or in the
 // journal (outcomes, what they cost, the run's clock). So resuming is replaying: the loop starts anew, and
 // takes the answer of every job that has a record from the journal instead of judging it. Jobs of a batch that
-// was in flight have no record and are judged again, once. On a judge that answers alike, a resumed run equals
+// was in flight have no record and are judged again, once. A run that ended may be resumed with a larger budget. On a judge that answers alike, a resumed run equals
 // the uninterrupted one job by job.
 //
 // A batch: the bandit picks a proposer, it is asked for a few points, they are judged and committed one by one,
@@ -25,17 +25,9 @@
 #include "propose/proposer.h"
 #include "search/budget.h"
 #include "search/evaluator.h"
+#include "search/population.h"
 
 namespace hone::search {
-
-/// A point with what is known of it.
-struct Contender {
-  std::string proposer;
-  propose::Proposal proposal;
-  propose::Outcome outcome;          ///< of its screen
-  std::optional<propose::Outcome> fresh;  ///< timed again
-  std::uint64_t sequence = 0;        ///< of its screen
-};
 
 struct Progress {
   std::int64_t tried = 0, correct = 0, dropped = 0;  ///< points screened
@@ -50,10 +42,9 @@ struct Progress {
 
 struct LoopOptions {
   Budget budget;
-  int batch = 8;
+  int batch = 4;            ///< points asked for at once; larger ones learn later, smaller ones leave cores idle
   int finalists = 3;        ///< elites timed again at the end
   double final_share = 0.1; ///< of a time budget, kept back for finalists
-  std::uint64_t seed = 1;
   std::function<void(const Progress&)> progress;  ///< after every judgement
   const std::atomic<bool>* cancel = nullptr;      ///< stops cleanly: nothing committed is lost
   Clock* clock = nullptr;                         ///< null: the system's
