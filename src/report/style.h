@@ -3,8 +3,10 @@
 // to_text() for a terminal or pipe and a to_json() whose form docs/schema/ fixes. A ratio never stands without its
 // interval. progress.h is the live line. This header: widths, colour, tables. Read docs/reports.md first.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hone::report {
