@@ -43,8 +43,7 @@ std::string repeated(task::DType type, double value, std::size_t bytes) {
 }
 
 /// The constant with the least squared error, or for integers the one that is right most often.
-double best_constant(task::DType type, const std::string& bytes) {
-  const std::vector<double> values = values_of(type, bytes);
+double best_constant(task::DType type, const std::vector<double>& values) {
   if (!task::is_floating(type)) {
     std::map<double, int> seen;
     for (const double v : values) ++seen[v];
@@ -193,9 +192,11 @@ class Admission {
     const auto size = [&](std::size_t d) { return known_[d].rounded[o].size(); };
     HONE_CHECK(null("zeros", o, true, [&](std::size_t d) { return std::string(size(d), '\0'); }));
     HONE_CHECK(null("ones", o, true, [&](std::size_t d) { return repeated(output.dtype, 1, size(d)); }));
-    HONE_CHECK(null("best constant", o, true, [&](std::size_t d) {
-      return repeated(output.dtype, best_constant(output.dtype, known_[d].rounded[o]), size(d));
-    }));
+    std::vector<double> all;  // one constant for every draw: a candidate knows none of them
+    for (const Known& one : known_)
+      for (const double v : values_of(output.dtype, one.rounded[o])) all.push_back(v);
+    const double best = best_constant(output.dtype, all);
+    HONE_CHECK(null("best constant", o, true, [&](std::size_t d) { return repeated(output.dtype, best, size(d)); }));
     for (std::size_t i = 0; i < task_.inputs.size(); ++i)
       if (task_.inputs[i].dtype == output.dtype && known_[0].inputs[i].size() == size(0))
         HONE_CHECK(null("copy of " + task_.inputs[i].name, o, false,
@@ -236,7 +237,7 @@ class Admission {
     say("sensitive: " + task_.scalars[i].name, cls == Class::wrong, false,
         cls == Class::wrong ? "twice its value changes the output beyond the budget"
                             : "twice its value changes nothing that the budget sees",
-        "Let it be redrawn from a range (fixed = false), or draw inputs for which it counts");
+        "Let it be redrawn (values = { kind = \"uniform\", low = …, high = … }), or draw inputs for which it counts");
     return {};
   }
 
