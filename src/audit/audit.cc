@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "judge/case_plan.h"
 #include "judge/trial.h"
+#include "task/task_file.h"
 
 namespace hone::audit {
 namespace {
@@ -26,6 +27,11 @@ const char* hint_of(const std::string& op) {
   for (const MutationOperator& o : mutation_operators())
     if (op == o.name) return o.hint;
   return "";
+}
+
+/// Mistakes that only another shape may show.
+bool needs_other_shapes(const std::string& op) {
+  return op == "off_by_one" || op == "less_equal" || op == "missing_tail" || op == "wrong_index";
 }
 
 /// The baseline build of a source in the reference's place.
@@ -82,14 +88,22 @@ class Twin {
   }
 
  private:
-  // The cheapest cases that have elements, every distribution in turn.
+  // The cheapest cases that have elements and small hidden shapes, every distribution in turn.
   Status prepare() {
     if (!draws_.empty()) return {};
     auto sized = judge::by_size(session_.task(), session_.task().cases);
     if (!sized.ok()) return std::move(sized).error();
     std::vector<judge::SizedCase> cheap;
     for (const judge::SizedCase& one : *sized)
-      if (one.bytes > 0 && cheap.size() < 3) cheap.push_back(one);
+      if (one.bytes > 0 && cheap.size() < kOwnCases) cheap.push_back(one);
+    if (session_.task().hidden.draws > 0) {
+      auto hidden = task::draw_hidden_cases(session_.task(), judge::derived_seed(seed_, 0x5459), kHiddenBytes);
+      if (!hidden.ok()) return std::move(hidden).error();
+      auto small = judge::by_size(session_.task(), *hidden);
+      if (!small.ok()) return std::move(small).error();
+      for (judge::SizedCase& one : *small)
+        if (one.bytes > 0) cheap.push_back(std::move(one));
+    }
     const auto distributions = task::distributions_for(session_.task());
     for (const judge::SizedCase& one : cheap) {
       auto arenas = judge::CaseArenas::make(session_, one.task_case.dims);
@@ -109,6 +123,8 @@ class Twin {
     return {};
   }
 
+  static constexpr std::size_t kOwnCases = 3;
+  static constexpr std::int64_t kHiddenBytes = std::int64_t{1} << 20;
   /// Everything the oracle measured of the outputs, as text; or the failure.
   Result<std::string> measure(judge::Trial& trial, const judge::ReadyDraw& draw) {
     HONE_TRY(const auto seen, trial.look(draw));
@@ -217,6 +233,12 @@ class Audit {
       }
     }
     HONE_TRY(const std::optional<std::string> differs, twin_->difference(entry));
+    if (!differs && needs_other_shapes(out.mutant.op) && session_.task().hidden.draws == 0) {
+      out.state = State::survived;
+      out.why = fmt::format("equal on every draw, but the task has no hidden shapes to tell; try {}, or [hidden]",
+                            hint_of(out.mutant.op));
+      return out;
+    }
     if (!differs) {
       out.state = State::equivalent;
       out.why = fmt::format("equal in every measured error on {} draws of all distributions", kEquivalenceDraws);
