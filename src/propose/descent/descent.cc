@@ -86,8 +86,8 @@ class Descent : public Proposer {
   int stride_ = 0;                                // of the line search's next point; 0: none
   std::optional<std::uint64_t> line_target_;      // the last point a line search asked for
   int idle_ = 0;                                  // screens told since the last step
-  int descents_ = 0;
-  bool starting_ = false;                         // the next screen told is the start of a new descent
+  int descents_ = 0;                              // after the first
+  bool starting_ = false;                         // the next good screen is the start of a new descent
   bool exhausted_ = false;
 
   Surrogate surrogate_;                           // derived from told_
@@ -145,11 +145,6 @@ std::vector<Proposal> Descent::ask(int n) {
 }
 
 std::optional<std::uint64_t> Descent::next_point() {
-  if (starting_) {
-    // One start at a time: its answer says whether to descend from there.
-    const bool waiting = !pending_.empty();
-    if (waiting && incumbent_ == std::nullopt) return std::nullopt;
-  }
   if (incumbent_) {
     if (const auto index = next_on_line()) return index;
     if (const auto index = next_neighbour()) return index;
@@ -163,7 +158,6 @@ std::optional<std::uint64_t> Descent::next_point() {
   const auto start = next_start();
   if (start) {
     starting_ = true;
-    ++descents_;
     idle_ = 0;
   } else if (pending_.empty()) {
     exhausted_ = true;
@@ -303,6 +297,7 @@ void Descent::tell_screen(const Pending& asked, const Outcome& outcome) {
     // Among seeds the fastest so far; a later start only when it is worth descending from.
     if (!starting_ || t.log >= told(*best_).log - kPoorStart) {
       incumbent_ = asked.index;
+      descents_ += starting_;
       starting_ = false;
       idle_ = 0;
     }
@@ -310,7 +305,7 @@ void Descent::tell_screen(const Pending& asked, const Outcome& outcome) {
   }
   // Apart beyond doubt, or the seeds are still being looked through: no further test.
   const Told& bar = told(*incumbent_);
-  if (!outcome.dropped && (t.low > bar.high || (descents_ == 0 && !came_from_ && !seeds_.empty() && t.log > bar.log)))
+  if (!outcome.dropped && (t.low > bar.high || (!seeds_.empty() && t.log > bar.log)))
     step_to(asked.index);
 }
 

@@ -133,6 +133,15 @@ TEST(Descent, AllPointsWrongStillEnds) {
   EXPECT_TRUE(descent->done());
 }
 
+TEST(Descent, WithoutTunablesThereIsOnePoint) {
+  const auto descent = make_descent({}, Space({}, [](const candidate::Assignment&) { return true; }), {1});
+  const auto proposals = descent->ask(5);
+  ASSERT_EQ(proposals.size(), 1u);
+  descent->tell(proposals[0].id, answer(2));
+  EXPECT_TRUE(descent->ask(5).empty());
+  EXPECT_TRUE(descent->done());
+}
+
 TEST(Descent, AnInvalidAnswerIsAskedOnceMore) {
   candidate::Candidate candidate = three_knobs();
   for (auto& tunable : candidate.tunables) tunable.values.resize(2);
