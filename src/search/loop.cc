@@ -39,6 +39,7 @@ class Loop {
     Job job;
     std::optional<propose::Outcome> outcome;
     double seconds = 0;
+    bool reused = false;  // another proposer's screen of the same source and values
   };
 
   std::vector<std::string> names() const;
@@ -49,6 +50,7 @@ class Loop {
   std::vector<Item> next_batch(int arm);
   Job job(Kind kind, const std::string& proposer, propose::Proposal proposal);
   Status judge(std::vector<Item>& items, const Race& race);
+  bool reuse(Item& item) const;
   Result<bool> replay(Item& item);
   Status commit(Item& item, Judged judged);
   void count(const Item& item);
@@ -75,6 +77,7 @@ class Loop {
 
   std::map<Key, Record> records_;      // not yet replayed
   std::set<std::uint64_t> sequences_;  // taken by records
+  std::map<std::string, propose::Outcome> screened_;  // by source identity
   std::uint64_t next_sequence_ = 0;
   std::int64_t started_ns_ = 0;
   double before_s_ = 0;    // on the run's clock, by earlier sessions
@@ -147,6 +150,17 @@ std::vector<Loop::Item> Loop::next_batch(int arm) {
   return items;
 }
 
+/// True when another proposer had the same point screened: that costs nothing and is not counted again. It needs
+/// no record, as a resumed run comes by it the same way.
+bool Loop::reuse(Item& item) const {
+  if (item.job.kind != Kind::screen) return false;
+  const auto found = screened_.find(candidate::source_identity(item.job.proposal.source, item.job.proposal.assignment));
+  if (found == screened_.end()) return false;
+  item.outcome = found->second;
+  item.reused = true;
+  return true;
+}
+
 /// True when the journal had the answer.
 Result<bool> Loop::replay(Item& item) {
   const auto found = records_.find({item.job.kind, item.job.proposer, item.job.proposal.id});
@@ -184,6 +198,7 @@ Status Loop::judge(std::vector<Item>& items, const Race& race) {
   std::vector<Job> open;
   std::vector<std::size_t> which;
   for (std::size_t i = 0; i < items.size(); ++i) {
+    if (reuse(items[i])) continue;
     HONE_TRY(const bool known, replay(items[i]));
     if (known) continue;
     open.push_back(items[i].job);
@@ -211,8 +226,10 @@ void Loop::count(const Item& item) {
 }
 
 void Loop::take(const Item& item) {
-  if (item.outcome && item.job.kind == Kind::screen)
-    population_.screened({item.job.proposer, item.job.proposal, *item.outcome, std::nullopt, item.job.sequence});
+  if (!item.outcome || item.reused || item.job.kind != Kind::screen) return;
+  if (!item.outcome->invalid)
+    screened_[candidate::source_identity(item.job.proposal.source, item.job.proposal.assignment)] = *item.outcome;
+  population_.screened({item.job.proposer, item.job.proposal, *item.outcome, std::nullopt, item.job.sequence});
 }
 
 void Loop::report() {

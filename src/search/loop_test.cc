@@ -136,6 +136,7 @@ TEST(Loop, CutAnywhereAndResumedItIsTheSameRun) {
     int repeated = 0;
     for (const auto& [job, times] : evaluator.judged_) {
       const int once = whole_evaluator.judged_[job];
+      EXPECT_EQ(once, 1);  // not even by two proposers
       EXPECT_LE(times - once, 1);
       repeated += times - once;
     }
@@ -242,6 +243,21 @@ TEST(Loop, ExhaustedSpaceEnds) {
   EXPECT_EQ(result->ended, Ended::exhausted);
   EXPECT_EQ(result->tried, 3);
   EXPECT_EQ(result->best->proposal.assignment.at("A"), "3");
+}
+
+TEST(Loop, TwoProposersShareWhatIsKnownOfAPoint) {
+  const auto tiny = propose::Recorded::parse("A,ns\n1,100\n2,90\n3,80\n4,70\n", "tiny");
+  ASSERT_TRUE(tiny.ok());
+  RecordedEvaluator evaluator(*tiny, 0);
+  MemoryJournal journal;
+  std::vector<std::unique_ptr<propose::Proposer>> list;
+  list.push_back(propose::make_exhaustive(tiny->candidate(), tiny->space()));
+  list.push_back(propose::make_random(tiny->candidate(), tiny->space(), {1}));
+  const auto result = run_loop(std::move(list), evaluator, journal, options("500evals", evaluator));
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->ended, Ended::exhausted);
+  EXPECT_EQ(result->tried, 4);
+  EXPECT_EQ(result->elites.size(), 4u);
 }
 
 TEST(Loop, NoProposerIsAnError) {
