@@ -44,8 +44,8 @@ int main() {
     double at_least;
   };
   const Row rows[] = {{"draw normals f32", DType::f32, Values::Kind::normal, 50},
-                      {"draw normals f64", DType::f64, Values::Kind::normal, 40},
-                      {"draw normals bf16", DType::bf16, Values::Kind::normal, 30},
+                      {"draw normals f64", DType::f64, Values::Kind::normal, 30},
+                      {"draw normals bf16", DType::bf16, Values::Kind::normal, 20},
                       {"draw uniforms f32", DType::f32, Values::Kind::uniform, 100},
                       {"draw integers i32", DType::i32, Values::Kind::integers, 50},
                       {"draw permutation i32", DType::i32, Values::Kind::permutation, 10}};

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "task/task_check.h"
 #include "task/toml_section.h"
+#include "task/toml_text.h"
 
 namespace hone::task {
 namespace {
@@ -598,6 +599,10 @@ int line_of_fault(std::string_view text) {
 }
 
 Result<toml::table> parse_toml(std::string_view text, const fs::path& file) {
+  if (const int line = line_beyond_ascii(text); line > 0)
+    return task_error(
+        file, line,
+        "not TOML: found a character beyond ASCII, expected such in strings and comments only");
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {
