@@ -84,6 +84,8 @@ class Comparer {
       return usage_error(fmt::format("the baseline failed while timed on {}: {}", case_.label, failure.message),
                          "Verify the baseline first: hone verify TASK BASELINE");
     out_.failure = failure;
+    out_.failure->gate = "performance";
+    if (failure.reason != "timeout") out_.failure->reason = "crash";
     return false;
   }
 
@@ -296,7 +298,7 @@ class Comparer {
       if (!ours)
         return usage_error(fmt::format("an output of the baseline was wrong while it was timed: {}", why),
                            "Verify the baseline first: hone verify TASK BASELINE");
-      Failure failure{"performance", "wrong_while_timed",
+      Failure failure{"performance", "wrong_when_timed",
                       "a timed call left a wrong output: " + why, {{"case", case_.label}, {"call", s.call}, {"seed", s.seed}}};
       out_.failure = failure;
       return {};
