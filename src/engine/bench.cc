@@ -56,7 +56,7 @@ Result<candidate::Assignment> choose(const candidate::Candidate& candidate, cons
     assignment[name] = value;
   }
   if (!candidate::satisfies(candidate, assignment, task))
-    return usage_error(fmt::format("{} breaks a hone:require line of {}", to_json(assignment).dump(), candidate.path));
+    return usage_error(fmt::format("{} breaks a hone:require line of {}", candidate::to_json(assignment).dump(), candidate.path));
   return assignment;
 }
 
