@@ -1,0 +1,11 @@
+# Turns docs/cli/*.md into the table that --help prints: the page is the only source.
+set(HONE_VERBS optimize verify bench compare audit runs show export replay doctor init)
+set(text "#include \"cli/help.h\"\n\nnamespace hone::cli {\n\nconst std::vector<Topic>& topics() {\n  static const std::vector<Topic> table = {\n")
+foreach(verb ${HONE_VERBS})
+  file(READ ${CMAKE_CURRENT_SOURCE_DIR}/docs/cli/${verb}.md page)
+  string(APPEND text "      {\"${verb}\", R\"page(${page})page\"},\n")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/docs/cli/${verb}.md)
+endforeach()
+string(APPEND text "  };\n  return table;\n}\n\n}  // namespace hone::cli\n")
+file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/help_pages.cc CONTENT "${text}" @ONLY)
+target_sources(hone_cli PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/help_pages.cc)

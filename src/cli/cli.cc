@@ -1,0 +1,270 @@
+#include "cli/cli.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/help.h"
+#include "hone/hone.h"
+#include "report/health.h"
+#include "report/progress.h"
+#include "report/style.h"
+
+namespace hone::cli {
+namespace {
+
+std::atomic<bool> interrupted{false};
+
+/// The first Ctrl-C stops cleanly; the second ends at once.
+void on_interrupt(int) {
+  if (interrupted.exchange(true)) ::_exit(130);
+}
+
+struct Flags {
+  bool json = false, quiet = false, verbose = false;
+};
+
+/// "KEY=VALUE" pairs of --set.
+Result<Tunables> parse_tunables(const std::vector<std::string>& pairs) {
+  Tunables out;
+  for (const std::string& pair : pairs) {
+    const std::size_t at = pair.find('=');
+    if (at == std::string::npos || at == 0)
+      return usage_error(fmt::format("--set {} is not NAME=VALUE", pair), "Write --set THREADS=2");
+    out[pair.substr(0, at)] = pair.substr(at + 1);
+  }
+  return out;
+}
+
+/// Everything the verbs read their options into.
+struct Requests {
+  OptimizeRequest optimize;
+  VerifyRequest verify;
+  BenchRequest bench, compare;
+  AuditRequest audit;
+  ArchiveRequest runs, show;
+  ExportRequest export_;
+  ReplayRequest replay;
+  DoctorRequest doctor;
+  InitRequest init;
+  std::vector<std::string> verify_set, bench_set;
+  bool no_timing = false, no_memory = false, replay_no_timing = false;
+};
+
+void common_options(CLI::App* app, Common* common, Flags* flags) {
+  app->add_flag("--json", flags->json);
+  app->add_flag("--quiet,-q", flags->quiet);
+  app->add_flag("--verbose,-v", flags->verbose);
+  app->add_flag("--explain", common->explain);
+  app->add_flag("--stats", common->stats);
+  app->add_flag("--unsafe", common->unsafe);
+  app->add_option("--archive", common->archive);
+  app->add_option("--compiler", common->compiler)->check(CLI::IsMember({"g++", "clang++"}));
+}
+
+using Call = std::function<Result<Document>()>;
+
+template <typename T>
+Result<Document> as_document(Result<T> result) {
+  if (!result.ok()) return std::move(result).error();
+  return static_cast<Document>(std::move(result).value());
+}
+
+struct Verb {
+  CLI::App* app;
+  Common* common;
+  Call call;
+};
+
+std::vector<Verb> make_verbs(CLI::App& app, Requests& r, Flags& flags) {
+  std::vector<Verb> verbs;
+  const auto add = [&](const char* name, Common* common, Call call) {
+    CLI::App* verb = app.add_subcommand(name, summary(name));
+    verb->set_help_flag("--help,-h");
+    common_options(verb, common, &flags);
+    verbs.push_back({verb, common, std::move(call)});
+    return verb;
+  };
+  CLI::App* v = add("optimize", &r.optimize, [&] { return as_document(optimize(r.optimize)); });
+  v->add_option("task", r.optimize.task);
+  v->add_option("candidates", r.optimize.candidates);
+  v->add_option("--budget,-b", r.optimize.budget);
+  v->add_option("--proposers,-p", r.optimize.proposers)->delimiter(',');
+  v->add_option("--resume", r.optimize.resume);
+  v->add_option("--seed", r.optimize.seed);
+  v->add_option("--margin", r.optimize.margin);
+  v->add_flag("--accept-c", r.optimize.accept_c);
+  v->add_flag("--accept-x", r.optimize.accept_x);
+
+  v = add("verify", &r.verify, [&]() -> Result<Document> {
+    auto tunables = parse_tunables(r.verify_set);
+    if (!tunables.ok()) return std::move(tunables).error();
+    r.verify.tunables = std::move(tunables).value();
+    r.verify.timing = !r.no_timing || r.verify.faster_than > 0;
+    r.verify.memory_gate = !r.no_memory;
+    return as_document(verify(r.verify));
+  });
+  v->add_option("task", r.verify.task)->required();
+  v->add_option("candidate", r.verify.candidate)->required();
+  v->add_option("--set", r.verify_set);
+  v->add_option("--faster-than", r.verify.faster_than);
+  v->add_flag("--no-timing", r.no_timing);
+  v->add_flag("--no-memory-gate", r.no_memory);
+  v->add_flag("--allow-missing-tools", r.verify.allow_missing_tools);
+  v->add_flag("--accept-c", r.verify.accept_c);
+  v->add_flag("--accept-x", r.verify.accept_x);
+  v->add_option("--seed", r.verify.seed);
+  v->add_option("--seconds", r.verify.slots_s);
+
+  for (const bool two : {false, true}) {
+    BenchRequest* request = two ? &r.compare : &r.bench;
+    v = add(two ? "compare" : "bench", request, [&r, request, two]() -> Result<Document> {
+      auto tunables = parse_tunables(r.bench_set);
+      if (!tunables.ok()) return std::move(tunables).error();
+      request->tunables = std::move(tunables).value();
+      return two ? compare(*request) : bench(*request);
+    });
+    v->add_option("task", request->task)->required();
+    v->add_option("candidates", request->candidates)->required();
+    v->add_option("--set", r.bench_set);
+    v->add_option("--seconds", request->slots_s);
+    v->add_option("--pairs", request->pairs);
+    v->add_flag("--warm", request->warm);
+  }
+
+  v = add("audit", &r.audit, [&] { return audit(r.audit); });
+  v->add_option("task", r.audit.task)->required();
+  v->add_option("--mutants", r.audit.mutants);
+  v->add_option("--seed", r.audit.seed);
+
+  v = add("runs", &r.runs, [&] { return list_runs(r.runs); });
+  v->add_option("--limit,-n", r.runs.limit);
+  v = add("show", &r.show, [&] { return show(r.show); });
+  v->add_option("name", r.show.name);
+  v = add("export", &r.export_, [&] { return export_run(r.export_); });
+  v->add_option("run", r.export_.run);
+  v->add_option("--out,-o", r.export_.folder);
+  v->add_flag("--force", r.export_.force);
+  v = add("replay", &r.replay, [&] {
+    r.replay.timing = !r.replay_no_timing;
+    return replay(r.replay);
+  });
+  v->add_option("folder", r.replay.folder)->required();
+  v->add_flag("--no-timing", r.replay_no_timing);
+  v = add("doctor", &r.doctor, [&] { return doctor(r.doctor); });
+  v->add_flag("--quick", r.doctor.quick);
+  v->add_option("--seconds", r.doctor.seconds);
+  v = add("init", &r.init, [&] { return init(r.init); });
+  v->add_option("kernel", r.init.kernel)->required();
+  v->add_option("--function", r.init.function);
+  v->add_option("--out,-o", r.init.folder);
+  v->add_flag("--force", r.init.force);
+  return verbs;
+}
+
+report::ProgressState state_of(const ProgressEvent& event) {
+  report::ProgressState state;
+  state.tried = event.tried;
+  state.failed = event.failed;
+  if (event.best > 0) state.best = {event.best, event.low, event.high};
+  state.running = event.doing;
+  state.elapsed_s = event.elapsed_s;
+  if (event.left_s >= 0) state.left_s = event.left_s;
+  return state;
+}
+
+int fail(const Error& error, bool json) {
+  if (json) {
+    std::fputs((report::error_json(error).dump(2) + "\n").c_str(), stdout);
+  } else {
+    std::fputs((report::error_text(error, report::style_for(STDERR_FILENO)) + "\n").c_str(), stderr);
+  }
+  return exit_code(error);
+}
+
+std::vector<std::string> verb_names() {
+  std::vector<std::string> names;
+  for (const Topic& topic : topics()) names.push_back(topic.name);
+  return names;
+}
+
+/// CLI11's own message, with the nearest spelling where a name is unknown.
+int usage(const CLI::ParseError& e, int argc, char** argv, bool json) {
+  std::string message = e.what();
+  if (argc > 1 && argv[1][0] != '-' && !is_topic(argv[1]))
+    message = fmt::format("there is no verb '{}'{}", argv[1], did_you_mean(argv[1], verb_names()));
+  return fail(usage_error(message, argc > 1 && is_topic(argv[1]) ? fmt::format("See hone {} --help", argv[1])
+                                                                 : "See hone --help"),
+              json);
+}
+
+bool wants(int argc, char** argv, std::initializer_list<const char*> flags) {
+  for (int i = 1; i < argc; ++i)
+    for (const char* flag : flags)
+      if (std::string_view(argv[i]) == flag) return true;
+  return false;
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  // Before anything is set up: --version answers in a few milliseconds.
+  if (argc == 2 && (std::string_view(argv[1]) == "--version" || std::string_view(argv[1]) == "version")) {
+    std::printf("hone %s\n", version());
+    return 0;
+  }
+  if (argc == 1 || (argc == 2 && wants(argc, argv, {"--help", "-h", "help"}))) {
+    std::fputs(overview().c_str(), argc == 1 ? stderr : stdout);
+    return argc == 1 ? 2 : 0;
+  }
+  if (argc == 3 && std::string_view(argv[1]) == "help" && is_topic(argv[2])) {
+    std::fputs(help(argv[2]).c_str(), stdout);
+    return 0;
+  }
+  if (is_topic(argv[1]) && wants(argc, argv, {"--help", "-h"})) {
+    std::fputs(help(argv[1]).c_str(), stdout);
+    return 0;
+  }
+  const bool json = wants(argc, argv, {"--json"});
+  CLI::App app;
+  app.require_subcommand(1);
+  Requests requests;
+  Flags flags;
+  const std::vector<Verb> verbs = make_verbs(app, requests, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return usage(e, argc, argv, json);
+  }
+  if (flags.verbose) set_log_level(LogLevel::debug);
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  std::signal(SIGPIPE, SIG_IGN);
+  for (const Verb& verb : verbs) {
+    if (!verb.app->parsed()) continue;
+    report::Progress progress(report::Progress::edge_of(STDERR_FILENO), report::style_for(STDERR_FILENO), system_clock());
+    if (!flags.quiet)
+      verb.common->progress = [&](const ProgressEvent& event) { progress.update(state_of(event)); };
+    verb.common->cancel = &interrupted;
+    verb.common->colour = report::style_for(STDOUT_FILENO).color && !flags.json;
+    const Result<Document> document = verb.call();
+    progress.finish();
+    if (!document.ok()) return fail(document.error(), flags.json);
+    const std::string& out = flags.json ? document->json : document->text;
+    std::fwrite(out.data(), 1, out.size(), stdout);
+    if (out.empty() || out.back() != '\n') std::fputc('\n', stdout);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) return 3;
+    return document->exit_code;
+  }
+  return 4;
+}
+
+}  // namespace hone::cli
