@@ -360,14 +360,6 @@ Status JudgeEvaluator::evaluate(std::span<const search::Job> jobs, const search:
   return {};
 }
 
-Status JudgeEvaluator::set_anchor(const propose::Proposal& proposal, double speedup) {
-  search::Job job;
-  job.proposal = proposal;
-  HONE_TRY(const std::shared_ptr<Entry> entry, inner_->entry_of(job, proposal.assignment));
-  if (!entry->failure && speedup > 0) inner_->anchor = Known{entry, speedup};
-  return {};
-}
-
 const EvaluatorStats& JudgeEvaluator::stats() const { return inner_->stats; }
 const std::optional<judge::Verdict>& JudgeEvaluator::last_verified() const { return inner_->last_verified; }
 const std::optional<Entry>& JudgeEvaluator::last_verified_entry() const { return inner_->last_entry; }

@@ -42,8 +42,6 @@ class JudgeEvaluator final : public search::Evaluator {
   Status evaluate(std::span<const search::Job> jobs, const search::Race& race, const std::function<bool()>& stop,
                   const Finished& finished) override;
 
-  /// On resume: what the journal knows to be best becomes the anchor, with the speed-up it had.
-  Status set_anchor(const propose::Proposal& proposal, double speedup);
   const EvaluatorStats& stats() const;
   /// The verdict of the last verify job, with samples.
   const std::optional<judge::Verdict>& last_verified() const;
