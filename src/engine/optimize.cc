@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "device/cpu.h"
 #include "engine/bench.h"
@@ -226,8 +227,9 @@ class Optimization {
   Result<OptimizeResult> search() {
     auto result = run_search();
     if (!result.ok() && result.error().code != ErrorCode::cancelled) {
-      const Status noted = archive_.set_status(run_, store::RunStatus::failed, result.error().message);
-      if (!noted.ok()) return std::move(result).error().code == ErrorCode::bug ? result : Result<OptimizeResult>(noted.error());
+      // The first error is the one to tell; that it could not be noted either changes nothing about it.
+      if (const Status noted = archive_.set_status(run_, store::RunStatus::failed, result.error().message); !noted.ok())
+        log(LogLevel::warning, noted.error().text());
     }
     return result;
   }
