@@ -21,17 +21,16 @@ Check compiler_check(const std::string& name) {
   return {name, Check::State::missing, version.error().message, version.error().cure};
 }
 
-Check sanitizer_check(lane::cpu::Tool tool) {
-  Check check{std::string("sanitizer: ") + lane::cpu::name_of(tool), Check::State::ok, "", ""};
-  const auto tested = lane::cpu::self_test(tool);
+Check sanitizer_check(lane::Tool tool) {
+  Check check{std::string("sanitizer: ") + lane::name_of(tool), Check::State::ok, "", ""};
+  const auto tested = lane::self_test(tool);
   if (!tested.ok()) {
     check.state = Check::State::missing;
     check.detail = tested.error().message;
     check.cure = tested.error().cure;
-  } else if (!tested->usable) {
+  } else if (tested->state != lane::SanitizeOutcome::State::clean) {
     check.state = Check::State::limited;
-    check.detail = tested->reason;
-    check.cure = tested->cure;
+    check.detail = tested->message;
   } else {
     check.detail = "catches a planted fault and passes a clean kernel";
   }
@@ -91,8 +90,8 @@ Result<Document> doctor(const DoctorRequest& request) {
   const bool compiler = gcc.state == Check::State::ok || clang.state == Check::State::ok;
   if (compiler && worker.ok() && (sandbox.usable || request.unsafe)) report.lanes.push_back("cpu");
   if (!request.quick && sandbox.usable)
-    for (const lane::cpu::Tool tool : lane::cpu::all_tools()) {
-      engine::announce(request, std::string("trying sanitizer ") + lane::cpu::name_of(tool));
+    for (const lane::Tool tool : {lane::Tool::address, lane::Tool::thread, lane::Tool::memory}) {
+      engine::announce(request, std::string("trying sanitizer ") + lane::name_of(tool));
       report.checks.push_back(sanitizer_check(tool));
     }
   report.checks.push_back(archive_check(request));

@@ -1,0 +1,278 @@
+#include "measure/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "candidate/candidate.h"
+#include "task/task_file.h"
+
+namespace hone::measure {
+namespace {
+
+constexpr const char* kTask = R"toml(
+[task]
+name = "t"
+lanes = ["cpu"]
+precision = "f32"
+[dims]
+N = "n"
+[[input]]
+name = "x"
+dtype = "f32"
+shape = ["N"]
+[[output]]
+name = "y"
+dtype = "f32"
+shape = ["N"]
+[reference]
+source = { cpu = "reference.cpp" }
+[[case]]
+N = 256
+)toml";
+
+/// How a fake program behaves: the times a runner of it would show.
+struct Behaviour {
+  double call_ns = 20e3;
+  double noise = 0.005;            ///< of one release, relative, standard deviation
+  double process_bias = 0.002;     ///< of one process, relative, standard deviation
+  int crash_after = -1;            ///< releases; −1: never
+  bool first_call_does_all = false;
+  double inside_share = 1;         ///< what the runner's own timer says, relative to the truth
+};
+
+constexpr double kEmpty_ns = 70e3;  // of one release: measured, cpu_facts §3
+
+class FakeRunner final : public runner::Runner {
+ public:
+  FakeRunner(const Behaviour& b, std::mt19937_64& random) : b_(b), random_(random) {
+    bias_ = 1 + b.process_bias * std::normal_distribution<>()(random_);
+  }
+  Result<std::optional<candidate::Failure>> bind(const runner::Arenas&, const task::Dims&,
+                                                 const std::vector<double>&) override {
+    return std::optional<candidate::Failure>();
+  }
+  Result<runner::ReleaseOutcome> release(std::int64_t calls, double) override {
+    if (b_.crash_after >= 0 && released_++ >= b_.crash_after)
+      return runner::ReleaseOutcome(candidate::Failure{"correctness", "crash", "gone", Json::object()});
+    const double n = b_.first_call_does_all && calls > 0 ? 16 + 0.05 * static_cast<double>(calls) : static_cast<double>(calls);
+    const double work = n * b_.call_ns * bias_ * (1 + b_.noise * std::normal_distribution<>()(random_));
+    return runner::ReleaseOutcome(runner::Release{work + kEmpty_ns, work * b_.inside_share});
+  }
+  std::int64_t peak_memory_bytes() const override { return 0; }
+
+ private:
+  Behaviour b_;
+  std::mt19937_64& random_;
+  double bias_ = 1;
+  int released_ = 0;
+};
+
+class FakeOracle final : public runner::Oracle {
+ public:
+  bool wrong_timed = false;
+  Result<runner::Arenas> make_arenas(const task::Dims&, runner::Side) override { return runner::Arenas{}; }
+  Result<runner::Arenas> make_timing_arenas(const task::Dims&, std::int64_t sets) override {
+    runner::Arenas a;
+    a.layout.sets = sets;
+    return a;
+  }
+  Status drop_arenas(std::uint64_t) override { return {}; }
+  Result<runner::Prepared> prepare(const runner::DrawKey&) override { return runner::Prepared{}; }
+  Status forget(std::uint64_t) override { return {}; }
+  Status stage(std::uint64_t, std::uint64_t) override { return {}; }
+  Result<runner::DrawCheck> check(std::uint64_t, std::uint64_t) override { return runner::DrawCheck{}; }
+  Result<runner::DrawCheck> check_bytes(std::uint64_t, const std::vector<std::string>&) override { return runner::DrawCheck{}; }
+  Result<std::vector<std::string>> inputs_of(std::uint64_t) override { return std::vector<std::string>{}; }
+  Result<std::vector<std::string>> truth_of(std::uint64_t, bool) override { return std::vector<std::string>{}; }
+  Result<std::vector<double>> scalars_of(std::uint64_t) override { return std::vector<double>{}; }
+  Status fill(std::uint64_t, std::uint64_t seed, std::int64_t, bool) override {
+    EXPECT_TRUE(seeds.insert(seed).second) << "every release has contents of its own";
+    return {};
+  }
+  Status collect(std::uint64_t, std::uint64_t seed, const std::vector<std::int64_t>& calls, const std::string& tag) override {
+    for (const std::int64_t call : calls) kept.push_back({tag, seed, call, {}});
+    return {};
+  }
+  Result<std::vector<Settled>> settle(double, int) override {
+    for (Settled& s : kept)
+      if (wrong_timed && s.tag[0] == '1') {
+        runner::OutputErrors o;
+        o.name = "y";
+        o.exact_wrong = 3;
+        s.check.outputs.push_back(o);
+      }
+    return std::move(kept);
+  }
+  Result<std::string> freshness(std::uint64_t) override { return std::string("fresh"); }
+  std::int64_t resident_bytes() const override { return 0; }
+  std::set<std::uint64_t> seeds;
+  std::vector<Settled> kept;
+};
+
+class FakeSession final : public runner::Session {
+ public:
+  FakeSession(Behaviour a, Behaviour b, unsigned seed) : a_(a), b_(b), random_(seed) {
+    auto parsed = task::parse_task(kTask, "task.toml", false);
+    EXPECT_TRUE(parsed.ok());
+    task_ = *parsed;
+    program_.resolved.function_threads = {"1"};
+  }
+  const task::Task& task() const override { return task_; }
+  lane::Lane& lane() override { std::abort(); }
+  runner::Oracle& oracle() override { return fake_oracle; }
+  const runner::Program& baseline() override { return program_; }
+  Result<bool> enable_lower_class() override { return false; }
+  Result<runner::RunnerOutcome> start_runner(Who who, const runner::Program&, int) override {
+    ++started;
+    return runner::RunnerOutcome(std::unique_ptr<runner::Runner>(
+        std::make_unique<FakeRunner>(who == Who::baseline ? a_ : b_, random_)));
+  }
+  Result<std::variant<runner::DrawCheck, candidate::Failure>> run_draw(runner::Runner&, const runner::Arenas&,
+                                                                       const runner::Prepared&) override {
+    return std::variant<runner::DrawCheck, candidate::Failure>(runner::DrawCheck{});
+  }
+  std::vector<std::string> sandbox_layers() const override { return {}; }
+  std::vector<int> runner_cpus(int) const override { return {}; }
+
+  FakeOracle fake_oracle;
+  int started = 0;
+
+ private:
+  Behaviour a_, b_;
+  std::mt19937_64 random_;
+  task::Task task_;
+  runner::Program program_;
+};
+
+Result<Comparison> run(FakeSession& session, CompareOptions options = {}) {
+  return compare(session, session.baseline(), session.baseline(), session.task().cases.front(), options);
+}
+
+TEST(Compare, IntervalHoldsTheTrueRatioAsOftenAsItSays) {
+  // Fakes with a known ratio of 1.05: a 95 % interval must hold it in 90 to 98 of 100 (DESIGN.md §8).
+  int held = 0, faster = 0;
+  constexpr int kTrials = 100;
+  for (int i = 0; i < kTrials; ++i) {
+    FakeSession session({.call_ns = 21e3}, {.call_ns = 20e3}, static_cast<unsigned>(i));
+    CompareOptions options;
+    options.slots_s = 0.25;
+    const auto seen = run(session, options);
+    ASSERT_TRUE(seen.ok());
+    EXPECT_EQ(session.started, 2 + 2 * 8) << "a pilot each, then fresh processes for each pair";
+    held += seen->ratio.contains(1.05) ? 1 : 0;
+    faster += seen->answer == Answer::faster ? 1 : 0;
+  }
+  EXPECT_GE(held, 88);
+  EXPECT_LE(held, 100);
+  EXPECT_GE(faster, 95);
+}
+
+TEST(Compare, SameKernelsAreNotCalledFaster) {
+  int faster = 0, held = 0;
+  for (int i = 0; i < 100; ++i) {
+    FakeSession session({}, {}, static_cast<unsigned>(1000 + i));
+    CompareOptions options;
+    options.slots_s = 0.1;
+    const auto seen = run(session, options);
+    ASSERT_TRUE(seen.ok());
+    held += seen->ratio.contains(1) ? 1 : 0;
+    faster += seen->answer == Answer::faster ? 1 : 0;
+  }
+  EXPECT_GE(held, 88);
+  EXPECT_LE(faster, 2);
+}
+
+TEST(Compare, TheEmptyReleaseIsSubtracted) {
+  // One call of 1 ms a release beside 70 us of overhead: unsubtracted a true 2.00 would read 2.07 / 1.07 = 1.93.
+  FakeSession session({.call_ns = 2e6, .noise = 0, .process_bias = 0}, {.call_ns = 1e6, .noise = 0, .process_bias = 0}, 5);
+  const auto seen = run(session);
+  ASSERT_TRUE(seen.ok());
+  EXPECT_NEAR(seen->ratio.mid, 2.0, 1e-9);
+  EXPECT_EQ(seen->b_calls, 1);
+  EXPECT_NEAR(seen->b_ns, 1e6, 1);
+}
+
+TEST(Compare, ACrashWhileTimedIsAFailureOfTheCandidateOnly) {
+  FakeSession bad({}, {.crash_after = 20}, 1);
+  const auto seen = run(bad);
+  ASSERT_TRUE(seen.ok());
+  ASSERT_TRUE(seen->failure.has_value());
+  EXPECT_EQ(seen->failure->gate, "performance");
+  EXPECT_EQ(seen->failure->reason, "crash");
+  EXPECT_EQ(seen->answer, Answer::invalid);
+  FakeSession baseline({.crash_after = 20}, {}, 1);
+  EXPECT_FALSE(run(baseline).ok());
+}
+
+TEST(Compare, AWrongTimedOutputInvalidatesTheTiming) {
+  FakeSession session({}, {}, 1);
+  session.fake_oracle.wrong_timed = true;
+  const auto seen = run(session);
+  ASSERT_TRUE(seen.ok());
+  ASSERT_TRUE(seen->failure.has_value());
+  EXPECT_EQ(seen->failure->reason, "wrong_when_timed");
+  EXPECT_EQ(seen->answer, Answer::invalid);
+}
+
+TEST(Compare, WorkDoneOnceForManyCallsIsNotLinear) {
+  FakeSession session({}, {.first_call_does_all = true}, 1);
+  CompareOptions options;
+  options.check_linearity = true;
+  const auto seen = run(session, options);
+  ASSERT_TRUE(seen.ok());
+  EXPECT_EQ(seen->answer, Answer::invalid);
+  EXPECT_NE(seen->reason.find("linear"), std::string::npos);
+}
+
+TEST(Compare, ATimerInsideThatDisagreesInvalidates) {
+  FakeSession session({}, {.inside_share = 0.3}, 1);
+  const auto seen = run(session);
+  ASSERT_TRUE(seen.ok());
+  EXPECT_EQ(seen->answer, Answer::invalid);
+  EXPECT_NE(seen->reason.find("disagree"), std::string::npos);
+}
+
+TEST(Compare, StopsWhenAskedTo) {
+  FakeSession session({}, {}, 1);
+  CompareOptions options;
+  options.stop = [](const std::vector<double>& ratios) { return ratios.size() == 3; };
+  const auto seen = run(session, options);
+  ASSERT_TRUE(seen.ok());
+  EXPECT_EQ(seen->pairs.size(), 3u);
+  std::atomic<bool> cancel{true};
+  options.cancel = &cancel;
+  const auto cancelled = run(session, options);
+  ASSERT_FALSE(cancelled.ok());
+  EXPECT_EQ(cancelled.error().code, ErrorCode::cancelled);
+}
+
+TEST(Compare, SequentialReportsAFreshSetOfTheSizeItStoppedAt) {
+  FakeSession clear({.call_ns = 40e3}, {.call_ns = 20e3}, 3);
+  const auto seen = compare_sequential(clear, clear.baseline(), clear.baseline(), clear.task().cases.front(), {});
+  ASSERT_TRUE(seen.ok());
+  EXPECT_EQ(seen->answer, Answer::faster);
+  EXPECT_EQ(seen->pairs.size(), 8u);
+  EXPECT_EQ(clear.started, 2 * (2 + 16)) << "one look of eight pairs, then eight fresh ones";
+}
+
+TEST(Plausible, OneDrawIsGivenRoomButNotForStaleAnswers) {
+  runner::DrawCheck check;
+  check.outputs.resize(1);
+  runner::OutputErrors& o = check.outputs[0];
+  o.elements = o.counted = 100;
+  o.sum2_reference = o.sum2_candidate = 100;
+  o.max_reference = o.max_candidate = 3;
+  std::string why;
+  EXPECT_TRUE(plausible(check, &why));
+  o.max_candidate = 1e5;
+  EXPECT_FALSE(plausible(check, &why));
+  o.max_candidate = 3;
+  check.inputs_changed = true;
+  EXPECT_FALSE(plausible(check, &why));
+}
+
+}  // namespace
+}  // namespace hone::measure
