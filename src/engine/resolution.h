@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/result.h"
 #include "engine/bench.h"
 #include "measure/compare.h"

@@ -144,14 +144,14 @@ class Comparer {
       if (!going) return false;
       HONE_TRY(const double empty, empty_release(s, &going));
       if (!going) return false;
-      // More calls until the release is long against the empty one, or the sets are used up.
+      // More calls until the release is long enough, or the sets are used up: one call alone may cost what many do.
       std::int64_t calls = 1;
       double per_call = 0;
       for (;;) {
         HONE_TRY(going, release(s, calls, &slot));
         if (!going) return false;
         per_call = std::max(1.0, slot.outside_ns - empty) / static_cast<double>(calls);
-        if (slot.outside_ns > 4 * empty || calls == pilot_sets) break;
+        if (slot.outside_ns - empty > options_.slot_ms * 1e6 || calls == pilot_sets) break;
         calls = std::min(pilot_sets, calls * 4);
       }
       per_call = std::max(per_call, 50.0);

@@ -124,7 +124,7 @@ class RunnerProcess final : public Runner {
 
  private:
   Json alias_of(const task::Tensor& input) const {
-    if (program_.resolved.build == candidate::Build::candidate)
+    if (program_.resolved.in_place)
       for (std::size_t o = 0; o < task_.outputs.size(); ++o)
         if (task_.outputs[o].inout == input.name) return o;
     return -1;
