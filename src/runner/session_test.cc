@@ -29,7 +29,8 @@ shape = ["N"]
 [reference]
 source = { cpu = "reference.cpp" }
 [limits]
-call_s = 1
+call_s = 3
+memory_gb = 0.1
 [[case]]
 N = 1003
 )toml";
