@@ -116,7 +116,7 @@ struct AuditRequest : Common {
   std::uint64_t seed = 0;
 };
 /// Can this task tell right from wrong? Exit code 1 when it cannot.
-Result<Document> audit(const AuditRequest& request);
+Result<Document> audit_task(const AuditRequest& request);
 
 struct ArchiveRequest : Common {
   std::string name = "latest";           ///< a run, RUN/17, RUN/best, or the beginning of an identity

@@ -140,7 +140,7 @@ std::vector<Verb> make_verbs(CLI::App& app, Requests& r, Flags& flags) {
     v->add_flag("--warm", request->warm);
   }
 
-  v = add("audit", &r.audit, [&] { return audit(r.audit); });
+  v = add("audit", &r.audit, [&] { return audit_task(r.audit); });
   v->add_option("task", r.audit.task)->required();
   v->add_option("--mutants", r.audit.mutants);
   v->add_option("--seed", r.audit.seed);

@@ -246,7 +246,6 @@ class Optimization {
     ArchiveJournal journal(archive_, run_);
     search::LoopOptions loop;
     loop.budget = plan_.budget;
-    loop.seed = plan_.seed;
     loop.cancel = request_.cancel;
     if (request_.progress) loop.progress = [&](const search::Progress& p) { request_.progress(event_of(p)); };
     HONE_TRY(const search::LoopResult found, search::run_loop(std::move(proposers), *evaluator, journal, loop));

@@ -1,0 +1,26 @@
+#include <fmt/format.h>
+
+#include "audit/audit.h"
+#include "engine/bench.h"
+#include "engine/document.h"
+
+namespace hone {
+
+Result<Document> audit_task(const AuditRequest& request) {
+  if (request.mutants < 0) return usage_error("--mutants must not be negative");
+  engine::announce(request, "building the reference");
+  HONE_TRY(engine::Bench bench, engine::open_bench(request.task, request));
+  audit::AuditOptions options;
+  options.seed = request.seed;
+  options.most_mutants = static_cast<std::size_t>(request.mutants);
+  options.progress = [&](std::size_t done, std::size_t all) {
+    engine::announce(request, fmt::format("mutant {} of {}", done, all));
+  };
+  HONE_TRY(const audit::AuditReport report, audit::audit(*bench.session, options));
+  // DESIGN.md §7: a task is weak when a null answer passes; the issue of mutants that survive is told, with what kills them.
+  constexpr double kStrong = 0.95;
+  const bool strong = report.admission.admitted && report.score >= kStrong;
+  return Document{audit::to_text(report), audit::to_json(report).dump(2), strong ? 0 : 1};
+}
+
+}  // namespace hone
