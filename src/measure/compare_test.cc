@@ -98,7 +98,7 @@ class FakeOracle final : public runner::Oracle {
   }
   Result<std::vector<Settled>> settle(double, int) override {
     for (Settled& s : kept)
-      if (wrong_timed && s.tag[0] == '1') {
+      if (wrong_timed && s.tag == "b") {
         runner::OutputErrors o;
         o.name = "y";
         o.exact_wrong = 3;
