@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/hash.h"
@@ -247,6 +249,8 @@ class Optimization {
     search::LoopOptions loop;
     loop.budget = plan_.budget;
     loop.cancel = request_.cancel;
+    // Verifying a finalist takes some ten seconds however long the search was.
+    if (plan_.budget.seconds) loop.final_share = std::clamp(10.0 / *plan_.budget.seconds, 0.1, 0.35);
     if (request_.progress) loop.progress = [&](const search::Progress& p) { request_.progress(event_of(p)); };
     HONE_TRY(const search::LoopResult found, search::run_loop(std::move(proposers), *evaluator, journal, loop));
     if (found.ended == search::Ended::cancelled) {

@@ -161,6 +161,18 @@ Result<Entry> enter(lane::Lane& lane, const task::Task& task, const candidate::C
   return entry;
 }
 
+namespace {
+
+/// 0, 2, 4, …, 1, 3, 5, …: all draws of one side of the guards, then the others. Changing sides means binding anew.
+std::vector<int> side_by_side(int n) {
+  std::vector<int> order;
+  for (int start = 0; start < 2; ++start)
+    for (int i = start; i < n; i += 2) order.push_back(i);
+  return order;
+}
+
+}  // namespace
+
 struct ScreenContext::Inner {
   ScreenOptions options;
   std::uint64_t seed = 0;
@@ -196,7 +208,7 @@ Result<std::unique_ptr<ScreenContext>> ScreenContext::prepare(runner::Session& s
     for (const task::Distribution d : distributions) {
       Inner::Part part{one.task_case.label, d, {}};
       const int n = draws_for(one, options.effort, d);
-      for (int i = 0; i < n; ++i) {
+      for (const int i : side_by_side(n)) {
         DrawName name{one.task_case.label, one.task_case.dims, {derived_seed(inner->seed, index++), d, 0}};
         HONE_TRY(ReadyDraw ready, make_ready(session, std::move(name), arenas->side(i),
                                              i == 0 && d == task::Distribution::nominal));
@@ -279,7 +291,8 @@ class Verification {
         if (one.task_case.time && spent_ms_ + cost_ms > options_.other_distributions_s * 1e3) continue;
         spent_ms_ += one.task_case.time ? cost_ms : 0;
       }
-      for (int i = 0; i < n && !failure; ++i) {
+      for (const int i : side_by_side(n)) {
+        if (failure) break;
         DrawName name{one.task_case.label, one.task_case.dims, {derived_seed(seed_, index_++), d, 0}};
         HONE_TRY(const ReadyDraw draw, make_ready(session_, std::move(name), arenas->side(i),
                                                   i == 0 && d == task::Distribution::nominal));

@@ -63,8 +63,11 @@ class Loop {
     return population_.best() ? std::log(std::max(1.0, population_.best()->outcome.low)) : 0;
   }
   bool cancelled() const { return options_.cancel && options_.cancel->load(); }
-  bool out_of_time() const { return options_.budget.seconds && elapsed() >= *options_.budget.seconds; }
-  bool stopped() const { return cancelled() || out_of_time(); }
+  /// The search may not eat what is kept back for finalists.
+  bool out_of_time() const {
+    return options_.budget.seconds && elapsed() >= *options_.budget.seconds * (1 - options_.final_share);
+  }
+  bool stopped() const { return cancelled() || (!finishing_ && out_of_time()); }
 
   std::vector<std::unique_ptr<propose::Proposer>> proposers_;
   Evaluator& evaluator_;
@@ -84,6 +87,7 @@ class Loop {
   double replayed_s_ = 0;  // the run's clock as of the last answer replayed
   bool live_ = false;      // some answer was judged in this session
   int running_ = 0;        // arm whose batch is running
+  bool finishing_ = false; // a best that was found is verified whatever the clock says
 };
 
 /// Proposers of one kind on several candidates are told apart by their position.
@@ -119,7 +123,7 @@ std::optional<Ended> Loop::ended() const {
   if (cancelled()) return Ended::cancelled;
   const Budget& budget = options_.budget;
   if (budget.evaluations && result_.evaluations >= *budget.evaluations) return Ended::budget;
-  if (budget.seconds && elapsed() >= *budget.seconds * (1 - options_.final_share)) return Ended::budget;
+  if (out_of_time()) return Ended::budget;
   const Contender* best = population_.best();
   if (budget.target && best && best->outcome.low >= *budget.target) return Ended::target;
   return std::nullopt;
@@ -290,6 +294,7 @@ Status Loop::search() {
 
 /// Elites are timed again; then the best of them by fresh rounds is verified, and if it fails the next.
 Status Loop::finish() {
+  finishing_ = true;
   const std::size_t n = std::min(population_.members().size(), static_cast<std::size_t>(std::max(1, options_.finalists)));
   const std::vector<Contender> finalists(population_.members().begin(), population_.members().begin() + static_cast<std::ptrdiff_t>(n));
   std::vector<Item> items;
