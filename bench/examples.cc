@@ -12,7 +12,7 @@
 namespace {
 
 using namespace hone;
-using bench::Wanted;
+using figures::Wanted;
 
 /// Median milliseconds of one search of all rows by scikit-learn, two threads; −1 where it is not installed.
 double sklearn_ms(const std::string& digits) {
@@ -35,12 +35,12 @@ double sklearn_ms(const std::string& digits) {
 }
 
 OptimizeResult optimized(const std::string& task, const char* budget) {
-  static const TemporaryFolder folder = bench::must(TemporaryFolder::make("hone-examples-bench-"));
+  static const TemporaryFolder folder = figures::must(TemporaryFolder::make("hone-examples-bench-"));
   OptimizeRequest request;
   request.task = task;
   request.budget = budget;
   request.archive = (folder.path() / "archive.db").string();
-  return bench::must(optimize(request));
+  return figures::must(optimize(request));
 }
 
 }  // namespace
@@ -48,19 +48,19 @@ OptimizeResult optimized(const std::string& task, const char* budget) {
 int main() {
   const std::string examples = std::string(HONE_SOURCE_DIR) + "/examples/";
   const OptimizeResult nn = optimized(examples + "nearest_neighbours", "60s");
-  bench::figure("demo: speed-up over the reference, lower end of the interval (class " + nn.kernel_class + ")", nn.speedup.low, "x",
+  figures::figure("demo: speed-up over the reference, lower end of the interval (class " + nn.kernel_class + ")", nn.speedup.low, "x",
                 Wanted::at_least, 8);
-  const Json report = bench::must(parse_json(nn.json, "report"));
+  const Json report = figures::must(parse_json(nn.json, "report"));
   double candidate_ms = -1;
   if (report.contains("verdict") && report["verdict"].contains("speeds") && !report["verdict"]["speeds"].empty())
     candidate_ms = report["verdict"]["speeds"][0].value("candidate_ns", -1e6) / 1e6;
-  bench::told("demo: one call of the best", candidate_ms, "ms");
+  figures::told("demo: one call of the best", candidate_ms, "ms");
   const double sklearn = sklearn_ms(examples + "nearest_neighbours/digits.npy");
   if (sklearn > 0)
-    bench::figure("demo: scikit-learn's brute-force search over the best", sklearn / candidate_ms, "x", Wanted::at_least, 1);
+    figures::figure("demo: scikit-learn's brute-force search over the best", sklearn / candidate_ms, "x", Wanted::at_least, 1);
   else
     std::fprintf(stderr, "bench: scikit-learn is not installed: the demo is not compared with it\n");
   const OptimizeResult product = optimized(examples + "sgemm", "60s");
-  bench::figure("matrix product: speed-up over i-k-j, lower end (class " + product.kernel_class + ")", product.speedup.low, "x",
+  figures::figure("matrix product: speed-up over i-k-j, lower end (class " + product.kernel_class + ")", product.speedup.low, "x",
                 Wanted::at_least, 3);
 }

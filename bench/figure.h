@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace hone::bench {
+namespace hone::figures {
 
 enum class Wanted { at_least, at_most };
 
@@ -39,4 +39,4 @@ inline int count_from(const char* variable, int otherwise) {
   return text && *text ? std::atoi(text) : otherwise;
 }
 
-}  // namespace hone::bench
+}  // namespace hone::figures

@@ -15,7 +15,7 @@
 namespace {
 
 using namespace hone;
-using bench::Wanted;
+using figures::Wanted;
 
 constexpr const char* kTask = R"toml([task]
 name = "product128"
@@ -75,7 +75,7 @@ extern "C" void product128(const float* a, const float* b, float* c, int M, int 
 )cpp";
 
 std::vector<search::Job> jobs_of(const candidate::Candidate& candidate, const task::Task& task, std::size_t count) {
-  std::vector<candidate::Assignment> points = bench::must(candidate::all_assignments(candidate, task, 4096));
+  std::vector<candidate::Assignment> points = figures::must(candidate::all_assignments(candidate, task, 4096));
   std::mt19937 random(1);
   std::shuffle(points.begin(), points.end(), random);
   std::vector<search::Job> jobs;
@@ -93,7 +93,7 @@ std::vector<search::Job> jobs_of(const candidate::Candidate& candidate, const ta
 /// Candidates a second over all jobs; the reference, jails and truths are there before the clock starts.
 double rate(engine::Bench& bench, const candidate::Candidate& candidate, const engine::EvaluatorOptions& options,
             std::size_t count, bool race) {
-  auto evaluator = bench::must(engine::JudgeEvaluator::make(bench, options));
+  auto evaluator = figures::must(engine::JudgeEvaluator::make(bench, options));
   const std::vector<search::Job> jobs = jobs_of(candidate, bench.task, count);
   int correct = 0;
   const std::int64_t start = monotonic_ns();
@@ -106,26 +106,26 @@ double rate(engine::Bench& bench, const candidate::Candidate& candidate, const e
                                            best_low = std::max(best_low, judged.outcome.low);
                                            return {};
                                          });
-    if (!s.ok()) bench::give_up(s.error().text());
+    if (!s.ok()) figures::give_up(s.error().text());
   }
   const double seconds = static_cast<double>(monotonic_ns() - start) * 1e-9;
-  if (correct != static_cast<int>(jobs.size())) bench::give_up("a candidate was judged wrong");
+  if (correct != static_cast<int>(jobs.size())) figures::give_up("a candidate was judged wrong");
   return static_cast<double>(jobs.size()) / seconds;
 }
 
 void overhead(engine::Bench& bench, const candidate::Candidate& candidate) {
-  auto context = bench::must(judge::ScreenContext::prepare(*bench.session));
+  auto context = figures::must(judge::ScreenContext::prepare(*bench.session));
   std::vector<double> with_warm_up, without;
   for (const search::Job& job : jobs_of(candidate, bench.task, 8)) {
-    const judge::Entry entry = bench::must(judge::enter(*bench.lane, bench.task, candidate, job.proposal.assignment));
+    const judge::Entry entry = figures::must(judge::enter(*bench.lane, bench.task, candidate, job.proposal.assignment));
     const std::int64_t start = monotonic_ns();
-    const judge::Verdict verdict = bench::must(judge::screen(*bench.session, entry, *context));
-    if (!verdict.correct) bench::give_up("a candidate was judged wrong");
+    const judge::Verdict verdict = figures::must(judge::screen(*bench.session, entry, *context));
+    if (!verdict.correct) figures::give_up("a candidate was judged wrong");
     measure::CompareOptions options;
     options.slots_s = 0.25;
     options.warm_up_ms = 4;
     options.check_ms = 20;
-    const auto seen = bench::must(
+    const auto seen = figures::must(
         measure::compare(*bench.session, bench.session->baseline(), entry.program, bench.task.cases[0], options));
     const double ms = static_cast<double>(monotonic_ns() - start) * 1e-6;
     without.push_back(ms - seen.slots_s * 1e3);
@@ -133,8 +133,8 @@ void overhead(engine::Bench& bench, const candidate::Candidate& candidate) {
   }
   std::sort(without.begin(), without.end());
   std::sort(with_warm_up.begin(), with_warm_up.end());
-  bench::figure("overhead of a verdict, 8 pairs, beyond compiling and timed slots", without[without.size() / 2], "ms", Wanted::at_most, 250);
-  bench::told("the same, warm-up counted as timing", with_warm_up[with_warm_up.size() / 2], "ms");
+  figures::figure("overhead of a verdict, 8 pairs, beyond compiling and timed slots", without[without.size() / 2], "ms", Wanted::at_most, 250);
+  figures::told("the same, warm-up counted as timing", with_warm_up[with_warm_up.size() / 2], "ms");
 }
 
 double peak_mb() {
@@ -147,23 +147,23 @@ double peak_mb() {
 }  // namespace
 
 int main() {
-  const TemporaryFolder folder = bench::must(TemporaryFolder::make("hone-throughput-"));
+  const TemporaryFolder folder = figures::must(TemporaryFolder::make("hone-throughput-"));
   if (!write_file(folder.path() / "task.toml", kTask).ok() || !write_file(folder.path() / "reference.cpp", kReference).ok())
-    bench::give_up("cannot write the task");
+    figures::give_up("cannot write the task");
   Common common;
   common.use_cache = false;
-  engine::Bench bench = bench::must(engine::open_bench(folder.path().string(), common));
-  const candidate::Candidate candidate = bench::must(candidate::parse(kCandidate, "product128.cpp"));
-  const auto points = static_cast<std::size_t>(bench::count_from("HONE_BENCH_POINTS", 32));
+  engine::Bench bench = figures::must(engine::open_bench(folder.path().string(), common));
+  const candidate::Candidate candidate = figures::must(candidate::parse(kCandidate, "product128.cpp"));
+  const auto points = static_cast<std::size_t>(figures::count_from("HONE_BENCH_POINTS", 32));
   engine::EvaluatorOptions options;
   options.timing = false;
-  bench::figure("candidates a second, correctness only", rate(bench, candidate, options, points, false), "/s", Wanted::at_least, 8);
+  figures::figure("candidates a second, correctness only", rate(bench, candidate, options, points, false), "/s", Wanted::at_least, 8);
   options.timing = true;
   options.early_stop = false;
-  bench::figure("candidates a second, 0.25 s of timing", rate(bench, candidate, options, points, false), "/s", Wanted::at_least, 2.3);
+  figures::figure("candidates a second, 0.25 s of timing", rate(bench, candidate, options, points, false), "/s", Wanted::at_least, 2.3);
   options.early_stop = true;
-  bench::figure("candidates a second, clear winners and losers stopped early", rate(bench, candidate, options, points, true), "/s",
+  figures::figure("candidates a second, clear winners and losers stopped early", rate(bench, candidate, options, points, true), "/s",
                 Wanted::at_least, 4);
   overhead(bench, candidate);
-  bench::figure("coordinator's memory, peak", peak_mb(), "MB", Wanted::at_most, 150);
+  figures::figure("coordinator's memory, peak", peak_mb(), "MB", Wanted::at_most, 150);
 }
