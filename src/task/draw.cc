@@ -127,9 +127,13 @@ ValueStream::ValueStream(const Tensor& input, std::uint64_t key, Distribution di
     below_high_ = value_below(input.dtype, input.values.high);
 }
 
+// A mean this many times the spread: what cancels there (a variance as mean of squares less square of mean) loses
+// eight bits, and shows. One standard deviation did not show it.
+constexpr double kShift = 16;
+
 void ValueStream::fill(std::uint64_t first, double* out, std::size_t count) const {
   const Values& v = input_.values;
-  double step = v.std;
+  double step = kShift * v.std;
   if (v.kind == Kind::constant) {
     std::fill(out, out + count, v.value);
     return;
