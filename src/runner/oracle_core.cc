@@ -139,7 +139,7 @@ Result<OracleCore::ArenaPair*> OracleCore::find_arenas(std::uint64_t id) {
 // ---- truths --------------------------------------------------------------------------------------------------
 
 Result<Prepared> OracleCore::prepare(const DrawKey& key) {
-  const auto answer = [](const Draw& draw, double ms) {
+  const auto answer = [](const Draw& draw) {
     Prepared p;
     p.id = draw.id;
     p.reference_exact = true;
@@ -152,18 +152,18 @@ Result<Prepared> OracleCore::prepare(const DrawKey& key) {
         if (t.rounded[i] != t.hi[i] && !both_nan) p.reference_exact = false;
       }
     }
-    p.truth_ms = ms;
+    p.truth_ms = draw.truth_ms;
     return p;
   };
   for (auto it = draws_.begin(); it != draws_.end(); ++it)
     if (same_key(it->key, key)) {
       draws_.splice(draws_.begin(), draws_, it);
-      return answer(draws_.front(), 0);
+      return answer(draws_.front());
     }
   HONE_TRY(InputSet set, draw_inputs(task_, key.dims, key.spec));
   constexpr int kEvaluations = 4;  // DESIGN.md §7: the rms over four
   HONE_TRY(std::vector<Truth> truths, evaluator_->evaluate(key.dims, set, kEvaluations, mix(key.spec.seed, 1)));
-  Draw draw{next_id_++, key, std::move(set), std::move(truths), 0};
+  Draw draw{next_id_++, key, std::move(set), std::move(truths), 0, evaluator_->last_truth_ms()};
   for (const auto& [id, old] : forgotten_)
     if (same_key(old, key)) draw.id = id;
   draw.bytes = truth_bytes(draw.set, draw.truths);
@@ -174,7 +174,7 @@ Result<Prepared> OracleCore::prepare(const DrawKey& key) {
     forgotten_[draws_.back().id] = draws_.back().key;
     draws_.pop_back();
   }
-  return answer(draws_.front(), evaluator_->last_truth_ms());
+  return answer(draws_.front());
 }
 
 Result<OracleCore::Draw*> OracleCore::find_draw(std::uint64_t id) {

@@ -58,6 +58,7 @@ class OracleCore {
     InputSet set;
     std::vector<Truth> truths;
     std::uint64_t bytes;
+    double truth_ms;
   };
   /// Where the contents of one timing input come from.
   struct Source {
