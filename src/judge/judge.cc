@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -283,7 +284,7 @@ class Verification {
     HONE_TRY(const std::unique_ptr<CaseArenas> arenas, CaseArenas::make(session_, one.task_case.dims));
     double truth_ms = 0;
     std::optional<Failure> failure;
-    for (const task::Distribution d : shuffled(task::distributions_for(session_.task()), derived_seed(seed_, index_++))) {
+    for (const task::Distribution d : shuffled(task::distributions_for(session_.task()), derived_seed(seed_, 0x4F52444552))) {
       int n = draws_for(one, options_.effort, d);
       if (d != task::Distribution::nominal && !first) {
         // Timed cases may be dear to evaluate: beside the declared distribution they meet as many others as time allows.
@@ -293,12 +294,12 @@ class Verification {
       }
       for (const int i : side_by_side(n)) {
         if (failure) break;
-        DrawName name{one.task_case.label, one.task_case.dims, {derived_seed(seed_, index_++), d, 0}};
+        DrawName name{one.task_case.label, one.task_case.dims, {draw_seed(one.task_case.label, d, i), d, 0}};
         HONE_TRY(const ReadyDraw draw, make_ready(session_, std::move(name), arenas->side(i),
                                                   i == 0 && d == task::Distribution::nominal));
         truth_ms = std::max(truth_ms, draw.prepared.truth_ms);
         HONE_TRY(failure, trial_.run(draw, &ledger_));
-        HONE_CHECK(session_.oracle().forget(draw.prepared.id));
+        if (!options_.keep_draws) HONE_CHECK(session_.oracle().forget(draw.prepared.id));
         // One dear draw is enough where a second would take seconds.
         if (one.size == SizedCase::Size::large && truth_ms * kEvaluations > kDearDraw_ms) break;
       }
@@ -313,10 +314,16 @@ class Verification {
     return failure;
   }
 
+  // By name, not by number: how many draws there was time for must not change the others.
+  std::uint64_t draw_seed(const std::string& label, task::Distribution d, int i) const {
+    const std::uint64_t name = fingerprint(std::as_bytes(std::span(label)), static_cast<std::uint64_t>(d));
+    return derived_seed(derived_seed(seed_, name), static_cast<std::uint64_t>(i));
+  }
+
   static constexpr double kDearDraw_ms = 1500;
   runner::Session& session_;
   const VerifyOptions& options_;
-  std::uint64_t seed_, index_ = 0;
+  std::uint64_t seed_;
   double spent_ms_ = 0;
   Ledger ledger_;
   Trial trial_;

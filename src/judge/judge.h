@@ -88,7 +88,8 @@ struct VerifyOptions {
   bool memory = true;            ///< the memory gate
   MemoryOptions memory_options;
   double oracle_s = 2;           ///< all evaluations of hidden cases, about
-  double other_distributions_s = 4;  ///< of distributions beside nominal on timed cases, about
+  double other_distributions_s = 2;  ///< of distributions beside nominal on timed cases, about
+  bool keep_draws = false;       ///< truths stay with the oracle: for several candidates on one seed
   /// Times the candidate and fills speeds, geomean, answer; called once everything else passed. Empty: no timing.
   std::function<Status(const Entry&, Verdict&)> performance;
 };

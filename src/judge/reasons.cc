@@ -13,7 +13,6 @@ constexpr Reason kReasons[] = {
     {"static", "flag_refused", "a compiler flag is not on the lane's list", "See docs/candidate.md for the flags allowed"},
     {"static", "compiler_refused", "the compiler asked for is not there", "Use g++ or clang++, whichever `hone doctor` finds"},
     {"static", "load_error", "the finished object cannot be loaded", "Define every function that is called, or take it from libm or libc"},
-    {"static", "scratch_too_large", "the scratch asked for is over the task's limit", "Ask for less scratch, or raise limits.scratch_bytes"},
     // What the finished object says.
     {"static", "constants", "constants as large as the answer", "Compute the table at run time, or make it smaller than the outputs"},
     {"static", "state", "writable globals as large as the answer", "Use scratch (hone:scratch) or the stack"},
@@ -54,10 +53,8 @@ constexpr Reason kReasons[] = {
     {"correctness", "timeout", "the call did not end in time", "Look for an endless loop; limits.call_s sets the time"},
     {"correctness", "exited", "the call ended its process", "Return from the function; do not call exit"},
     {"correctness", "forbidden_call", "the call made a system call that a kernel has no use for", "Remove files, processes, sockets and clocks"},
-    {"correctness", "answered_early", "the process said that it was done before it was asked to start", "The code must not touch descriptors that it did not open"},
+    {"correctness", "protocol", "the process spoke out of turn", "The code must not touch descriptors that it did not open"},
     {"correctness", "broken_frame", "the process sent something that is no answer", "The code must not touch descriptors that it did not open"},
-    {"correctness", "ran_while_frozen", "the process ran while it had to be stopped", "Start no processes or threads that outlive the call"},
-    {"correctness", "unresponsive", "the process neither answers nor ends", "Look for an endless loop or a thread that holds the process"},
     {"correctness", "unstable", "runs of one draw do not always end alike, and one of them failed", "Look for a race or for memory that is read before it is written"},
     // What the sanitizers say.
     {"memory", "address", "a stray access or undefined behaviour", "Read the report in the evidence; the line is of the source with its tunables"},

@@ -56,7 +56,9 @@ Failure at_draw(Failure failure, const DrawName& draw) {
 Result<ReadyDraw> make_ready(runner::Session& session, DrawName name, const runner::Arenas* arenas, bool twice) {
   ReadyDraw out;
   HONE_TRY(out.prepared, session.oracle().prepare({name.dims, name.spec}));
-  HONE_TRY(out.scalars, session.oracle().scalars_of(out.prepared.id));
+  if (!session.task().scalars.empty()) {
+    HONE_TRY(out.scalars, session.oracle().scalars_of(out.prepared.id));
+  }
   out.name = std::move(name);
   out.arenas = arenas;
   out.twice = twice;
