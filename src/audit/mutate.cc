@@ -31,6 +31,7 @@ struct Body {
   std::vector<Token> tokens;
   std::vector<Token> directives;
   std::vector<std::string> loop_variables;
+  std::set<std::string> integers;  // parameters and loop variables that hold whole numbers
 
   bool is(std::size_t i, std::string_view text) const { return i < tokens.size() && tokens[i].text == text; }
   bool is_identifier(std::size_t i) const {
@@ -270,6 +271,7 @@ void lower_precision(const Body& body, Edits* out) {
     const std::size_t end = primary_end(body, begin);
     if (end == begin || body.is_number(begin)) continue;
     const std::string text = body.text(begin, end);
+    if (body.integers.contains(text)) continue;
     out->push_back(replace(body, begin, end, fmt::format("hone_mutant_bf16({})", text),
                            fmt::format("'{}' was rounded to bf16", text)));
   }
@@ -440,6 +442,9 @@ Result<std::vector<Mutant>> mutants_of(std::string_view source, std::string_view
     for (const Loop& loop : loops_of(body))
       for (std::size_t i = loop.init_begin; i + 1 < loop.init_end; ++i)
         if (body.is_identifier(i) && body.is(i + 1, "=")) body.loop_variables.emplace_back(body.tokens[i].text);
+    body.integers.insert(body.loop_variables.begin(), body.loop_variables.end());
+    for (const code::SignatureParameter& p : f.parameters)
+      if (!p.pointer && p.type != "float" && p.type != "double") body.integers.insert(p.name);
     for (std::size_t o = 0; o < table().size(); ++o) {
       Edits edits;
       table()[o].find(body, &edits);
