@@ -54,7 +54,6 @@ constexpr Reason kReasons[] = {
     {"correctness", "exited", "the call ended its process", "Return from the function; do not call exit"},
     {"correctness", "forbidden_call", "the call made a system call that a kernel has no use for", "Remove files, processes, sockets and clocks"},
     {"correctness", "protocol", "the process spoke out of turn", "The code must not touch descriptors that it did not open"},
-    {"correctness", "broken_frame", "the process sent something that is no answer", "The code must not touch descriptors that it did not open"},
     {"correctness", "unstable", "runs of one draw do not always end alike, and one of them failed", "Look for a race or for memory that is read before it is written"},
     // What the sanitizers say.
     {"memory", "address", "a stray access or undefined behaviour", "Read the report in the evidence; the line is of the source with its tunables"},
