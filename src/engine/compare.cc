@@ -40,16 +40,11 @@ void conclude(report::Comparison& c, double margin) {
   }
   judge::Verdict v;
   v.speeds = c.speeds;
-  engine::combine_speeds(v);
+  judge::conclude_speeds(v, margin);
   c.geomean = v.geomean;
   c.geomean_low = v.geomean_low;
   c.geomean_high = v.geomean_high;
-  const double edge = 1 + margin;
-  c.answer = v.answer == judge::Answer::invalid ? judge::Answer::invalid
-             : c.geomean_low > edge             ? judge::Answer::faster
-             : c.geomean_high < 1 / edge        ? judge::Answer::slower
-             : c.geomean_low > 1 / edge && c.geomean_high < edge ? judge::Answer::same
-                                                                 : judge::Answer::undecided;
+  c.answer = v.answer;
 }
 
 /// `b` over `a` on every timed case.
@@ -72,7 +67,7 @@ Result<report::Comparison> measure_pair(engine::Bench& bench, const std::string&
   for (const task::Case& c : engine::timed_cases(bench.task)) {
     engine::announce(request, fmt::format("timing {} on {}, {}", b.name, c.label, cold ? "cold" : "warm"));
     HONE_TRY(const measure::Comparison seen, measure::compare(*bench.session, a, b.entry.program, c, options));
-    out.speeds.push_back(engine::to_speed(seen, c));
+    out.speeds.push_back(judge::speed_of(seen, c, options.confidence));
     if (seen.failure) out.failure = seen.failure;
   }
   conclude(out, options.margin);

@@ -178,7 +178,7 @@ struct JudgeEvaluator::Inner {
         };
       HONE_TRY(const measure::Comparison seen, measure::compare(*bench.session, base, program, c, compare));
       if (compare.stop && static_cast<int>(seen.pairs.size()) < compare.pairs) ++stats.stopped_early;
-      verdict.speeds.push_back(to_speed(seen, c));
+      verdict.speeds.push_back(judge::speed_of(seen, c, compare.confidence));
       if (seen.failure) {
         verdict.correct = false;
         verdict.cls = judge::Class::wrong;
@@ -186,7 +186,7 @@ struct JudgeEvaluator::Inner {
         break;
       }
     }
-    if (!verdict.failure) combine_speeds(verdict);
+    if (!verdict.failure) judge::conclude_speeds(verdict, options.margin);
     ++stats.timed;
     const double ms = ms_since(start);
     stats.timing_ms += ms;
@@ -319,7 +319,7 @@ struct JudgeEvaluator::Inner {
       performance.margin = options.margin;
       performance.most_pairs = 16;
       performance.cancel = options.cancel;
-      return judge_performance(*bench.session, e.program, performance, v);
+      return judge_performance(*bench.session, e, performance, v);
     };
     HONE_TRY(judge::Verdict verdict, judge::verify(*bench.session, *entry, verify));
     stats.verify_ms += ms_since(start);

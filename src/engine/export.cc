@@ -93,9 +93,9 @@ Result<Document> replay(const ReplayRequest& request) {
     options.performance = [&](const judge::Entry& e, judge::Verdict& v) -> Status {
       engine::announce(request, "timing");
       engine::PerformanceOptions performance;
-      performance.most_pairs = performance.pairs;
+      performance.most_pairs = 8;
       performance.cancel = request.cancel;
-      return engine::judge_performance(*bench.session, e.program, performance, v);
+      return engine::judge_performance(*bench.session, e, performance, v);
     };
   engine::announce(request, "verifying");
   HONE_TRY(const judge::Verdict now, judge::verify(*bench.session, entry, options));

@@ -24,9 +24,8 @@ Result<VerifyResult> verify(const VerifyRequest& request) {
       engine::announce(request, "timing against the baseline");
       engine::PerformanceOptions performance;
       performance.slots_s = request.slots_s;
-      performance.faster_than = request.faster_than;
       performance.cancel = request.cancel;
-      return engine::judge_performance(*bench.session, e.program, performance, v);
+      return engine::judge_performance(*bench.session, e, performance, v);
     };
   engine::announce(request, "verifying on fresh draws");
   HONE_TRY(judge::Verdict verdict, judge::verify(*bench.session, entry, options));

@@ -28,6 +28,9 @@ if(NOT out MATCHES "hone ${VERSION}")
   message(FATAL_ERROR "the consumer printed: ${out}")
 endif()
 if(PROGRAM)
+  # Verdicts through the library, with the installed worker.
+  step("verdicts" ${CMAKE_COMMAND} -E env HONE_WORKER=${stage}/prefix/libexec/hone/hone-worker ${stage}/build/consumer
+    ${EXAMPLES}/transpose ${EXAMPLES}/transpose/candidates/shuffled.cpp ${EXAMPLES}/transpose/candidates/wrong/dropped_tail.cpp)
   # From its new place, without the build folder.
   step("the installed program" ${stage}/prefix/bin/hone --version)
   if(NOT out MATCHES "${VERSION}")
