@@ -117,8 +117,7 @@ Result<Evidence> read_evidence(const fs::path& folder) {
   Evidence e;
   HONE_TRY(e.task, task::read_task(folder / "task"));
   HONE_TRY(e.candidate, candidate::read((folder / "candidate.cpp").string()));
-  for (const auto& [name, value] : manifest.value("assignment", Json::object()).items())
-    if (value.is_string()) e.assignment[name] = value.get<std::string>();
+  HONE_TRY(e.assignment, candidate::assignment_from(manifest.value("assignment", Json::object())));
   HONE_TRY(const std::string verdict_text, read_file(folder / "verdict.json"));
   HONE_TRY(const Json verdict, parse_json(verdict_text, "verdict.json"));
   HONE_TRY(e.verdict, judge::verdict_from_json(verdict));
