@@ -89,9 +89,15 @@ Result<Trial::Attempt> Trial::attempt(const ReadyDraw& draw) {
   return result;
 }
 
+// No machine's bad luck writes frames: whoever forged one is not tried again until it fits.
+bool is_forgery(const Failure& failure) {
+  return failure.reason == "answered_early" || failure.reason == "broken_frame";
+}
+
 // The draw is tried again in a fresh runner of its own. What repeats is a verdict; what does not is put down to the
 // machine, unless it happens again.
 Result<Trial::Attempt> Trial::settle(const ReadyDraw& draw, Failure first) {
+  if (is_forgery(first)) return Attempt(std::move(first));
   Attempt last = first;
   for (int i = 0; i < kConfirmations; ++i) {
     runner_.reset();
