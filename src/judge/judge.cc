@@ -395,8 +395,16 @@ Result<Verdict> verify(runner::Session& session, const Entry& entry, const Verif
     docket.skip("not asked for");
     return docket.finish();
   }
-  HONE_CHECK(options.performance(entry, docket.verdict()));
   Verdict& verdict = docket.verdict();
+  const std::size_t gates = verdict.gates.size();
+  HONE_CHECK(options.performance(entry, verdict));
+  // Who times may close the gate itself, and then says more than can be said here.
+  if (verdict.gates.size() > gates) {
+    if (verdict.failure && !verdict.failure->evidence.contains("next"))
+      if (const Reason* reason = find_reason(verdict.failure->gate, verdict.failure->reason))
+        verdict.failure->evidence["next"] = reason->next;
+    return docket.finish();
+  }
   if (verdict.failure) {
     docket.fail(*verdict.failure);
     return docket.finish();
