@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -196,9 +197,29 @@ std::vector<std::string> verb_names() {
   return names;
 }
 
+/// The first option on the line that the verb does not have, with the nearest that it has; empty when there is none.
+std::string unknown_option(const CLI::App& app, int argc, char** argv) {
+  const auto named = app.get_subcommands([&](const CLI::App* one) { return one->get_name() == argv[1]; });
+  if (named.empty()) return "";
+  const CLI::App* verb = named.front();
+  std::vector<std::string> known;
+  for (const CLI::Option* option : verb->get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) known.push_back("-" + name);
+  }
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = std::string(argv[i]).substr(0, std::string_view(argv[i]).find('='));
+    if (word.starts_with("--") && word.size() > 2 && std::find(known.begin(), known.end(), word) == known.end())
+      return fmt::format("hone {} has no option {}{}", argv[1], word, did_you_mean(word, known));
+  }
+  return "";
+}
+
 /// CLI11's own message, with the nearest spelling where a name is unknown.
-int usage(const CLI::ParseError& e, int argc, char** argv, bool json) {
+int usage(const CLI::ParseError& e, const CLI::App& app, int argc, char** argv, bool json) {
   std::string message = e.what();
+  if (argc > 1)
+    if (const std::string option = unknown_option(app, argc, argv); !option.empty()) message = option;
   if (argc > 1 && argv[1][0] != '-' && !is_topic(argv[1]))
     message = fmt::format("there is no verb '{}'{}", argv[1], did_you_mean(argv[1], verb_names()));
   return fail(usage_error(message, argc > 1 && is_topic(argv[1]) ? fmt::format("See hone {} --help", argv[1])
@@ -242,7 +263,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return usage(e, argc, argv, json);
+    return usage(e, app, argc, argv, json);
   }
   if (flags.verbose) set_log_level(LogLevel::debug);
   std::signal(SIGINT, on_interrupt);
