@@ -1,0 +1,134 @@
+// What the command line promises whatever the kernel: exit codes, messages that name the cure, help, documents.
+
+#include "harness.h"
+
+namespace hone::e2e {
+namespace {
+
+const std::vector<std::string> kVerbs = {"optimize", "verify", "bench", "compare", "audit", "runs",
+                                         "show",     "export", "replay", "doctor", "init"};
+
+TEST(Cli, TellsItsVersion) {
+  const Folder folder;
+  for (const char* word : {"--version", "version"}) {
+    const Ran ran = hone(folder, {word});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_TRUE(ran.out.starts_with("hone ")) << ran.all();
+    EXPECT_TRUE(std::isdigit(static_cast<unsigned char>(ran.out[5]))) << ran.all();
+  }
+}
+
+TEST(Cli, HelpOfEachVerbComesFromItsPage) {
+  const Folder folder;
+  const Ran overview = hone(folder, {"--help"});
+  EXPECT_EQ(overview.code, 0);
+  for (const std::string& verb : kVerbs) {
+    EXPECT_NE(overview.out.find("\n  " + verb + " "), std::string::npos) << verb << overview.all();
+    const Ran help = hone(folder, {verb, "--help"});
+    EXPECT_EQ(help.code, 0) << verb;
+    EXPECT_NE(help.out.find("hone " + verb), std::string::npos) << help.all();
+    EXPECT_EQ(help.out, hone(folder, {"help", verb}).out);
+    EXPECT_EQ(help.err, "");
+  }
+}
+
+struct Mistake {
+  const char* name;
+  std::vector<std::string> args;
+  std::vector<std::string> says;
+};
+void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.name; }
+
+class UsageError : public ::testing::TestWithParam<Mistake> {};
+
+TEST_P(UsageError, ExitsTwoAndNamesTheCure) {
+  const Folder folder;
+  write_task(folder);
+  const Ran ran = hone(folder, GetParam().args);
+  EXPECT_EQ(ran.code, 2) << ran.all();
+  EXPECT_EQ(ran.out, "");
+  for (const std::string& text : GetParam().says) EXPECT_NE(ran.err.find(text), std::string::npos) << text << "\n" << ran.all();
+
+  std::vector<std::string> args = GetParam().args;
+  if (args.empty()) return;
+  args.push_back("--json");
+  const Ran json = hone(folder, args);
+  EXPECT_EQ(json.code, 2) << json.all();
+  const Json document = json.json();
+  EXPECT_EQ(against_schema(document, "error"), "") << json.all();
+  EXPECT_EQ(document.value("exit", 0), 2);
+  EXPECT_EQ(document.value("code", ""), "usage");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, UsageError,
+    ::testing::Values(
+        Mistake{"Nothing", {}, {"optimize"}}, Mistake{"Verb", {"optimise", "."}, {"optimise", "optimize"}},
+        Mistake{"FarVerb", {"frobnicate"}, {"frobnicate", "hone --help"}},
+        Mistake{"Flag", {"verify", ".", "candidates/good.cpp", "--no-timeing"}, {"--no-timeing", "--no-timing"}},
+        Mistake{"FlagOfOtherVerb", {"runs", "--faster-than", "2"}, {"--faster-than"}},
+        Mistake{"NoCandidate", {"verify", "."}, {"candidate"}},
+        Mistake{"NoTask", {"optimize"}, {"no task", "hone optimize TASK"}},
+        Mistake{"NoSuchTask", {"verify", "nowhere", "candidates/good.cpp"}, {"nowhere"}},
+        Mistake{"NoSuchCandidate", {"verify", ".", "candidates/gone.cpp", "--no-timing"}, {"candidates/gone.cpp"}},
+        Mistake{"NoSuchTunable", {"verify", ".", "candidates/good.cpp", "--set", "BLOK=8", "--no-timing"}, {"BLOK", "BLOCK"}},
+        Mistake{"NoSuchValue", {"verify", ".", "candidates/good.cpp", "--set", "BLOCK=9", "--no-timing"}, {"BLOCK", "32 64"}},
+        Mistake{"SetWithoutValue", {"verify", ".", "candidates/good.cpp", "--set", "BLOCK"}, {"NAME=VALUE"}},
+        Mistake{"NoNumber", {"verify", ".", "candidates/good.cpp", "--faster-than", "fast"}, {"faster-than", "fast"}},
+        Mistake{"Compiler", {"verify", ".", "candidates/good.cpp", "--compiler", "icc"}, {"g++", "clang++"}},
+        Mistake{"Budget", {"optimize", ".", "--budget", "soon"}, {"soon", "60s"}},
+        Mistake{"Proposer", {"optimize", ".", "--proposers", "decent"}, {"decent", "descent"}},
+        Mistake{"Margin", {"optimize", ".", "--margin", "2"}, {"--margin"}},
+        Mistake{"OneToCompare", {"compare", ".", "candidates/good.cpp"}, {"two"}},
+        Mistake{"NoArchive", {"runs"}, {"archive.db"}}, Mistake{"NoArchiveToShow", {"show"}, {"archive.db"}},
+        Mistake{"NoSuchEvidence", {"replay", "nowhere"}, {"nowhere"}},
+        Mistake{"NoSuchKernel", {"init", "nowhere.cpp"}, {"nowhere.cpp"}}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+// Every kind of mistake in a task file that the reader's own tests hold, from the outside.
+TEST(TaskMistake, EachExitsTwoAndNamesTheFile) {
+  const fs::path golden = fs::path(HONE_SOURCE_DIR) / "tests" / "golden" / "task";
+  const Folder folder;
+  folder.write("candidate.cpp", kGood);
+  int mistakes = 0;
+  for (const auto& entry : fs::directory_iterator(golden)) {
+    if (entry.path().extension() != ".toml") continue;
+    const auto text = read_file(entry.path());
+    ASSERT_TRUE(text.ok());
+    if (text->find("error:") == std::string::npos) continue;
+    ++mistakes;
+    const Ran ran = hone(folder, {"verify", entry.path().string(), "candidate.cpp", "--no-timing"});
+    EXPECT_EQ(ran.code, 2) << entry.path() << "\n" << ran.all();
+    EXPECT_NE(ran.err.find(entry.path().filename().string()), std::string::npos) << ran.all();
+  }
+  EXPECT_GT(mistakes, 50);
+}
+
+TEST(Doctor, TellsWhatThisMachineOffers) {
+  const Folder folder;
+  const Ran text = hone(folder, {"doctor", "--quick"});
+  EXPECT_EQ(text.code, 0) << text.all();
+  EXPECT_NE(text.out.find("sandbox"), std::string::npos) << text.all();
+  const Ran json = hone(folder, {"doctor", "--quick", "--json"});
+  EXPECT_EQ(json.code, 0);
+  EXPECT_EQ(against_schema(json.json(), "doctor"), "") << json.all();
+}
+
+TEST(Init, MakesATaskThatVerifiesItsOwnKernel) {
+  const Folder folder;
+  folder.write("scale.cpp", "extern \"C\" void scale(const float* x, float* y, int n, float factor) {\n"
+                            "  for (int i = 0; i < n; ++i) y[i] = x[i] * factor;\n}\n");
+  const Ran made = hone(folder, {"init", "scale.cpp"});
+  ASSERT_EQ(made.code, 0) << made.all();
+  EXPECT_TRUE(fs::exists(folder / "scale/task.toml"));
+  const Ran again = hone(folder, {"init", "scale.cpp"});
+  EXPECT_EQ(again.code, 2) << again.all();
+  EXPECT_NE(again.err.find("--force"), std::string::npos) << again.all();
+  std::string candidate;
+  for (const auto& entry : fs::directory_iterator(folder / "scale/candidates")) candidate = entry.path().string();
+  const Ran right = hone(folder, {"verify", "scale", candidate, "--no-timing", "--no-memory-gate"});
+  EXPECT_EQ(right.code, 0) << right.all();
+}
+
+}  // namespace
+}  // namespace hone::e2e
