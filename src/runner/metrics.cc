@@ -222,8 +222,11 @@ Look Measuring::look(std::size_t i) const {
     const bool same_sign = std::signbit(c) == std::signbit(t) && !std::isnan(c);
     if (same_sign && near_overflow(t, i) && (std::isinf(c) || near_overflow(c, i))) return out;
     out.state = Look::State::wrong;
-    out.why = truth_.select && std::isnan(c) ? "an index out of range"
-                                             : fmt::format("{} where the truth is {}", text_of(kc), text_of(kt));
+    if (truth_.select)
+      out.why = std::isnan(c) ? "an index out of range"
+                              : fmt::format("an index that selects {} where the truth is {}", text_of(kc), text_of(kt));
+    else
+      out.why = fmt::format("{} where the truth is {}", text_of(kc), text_of(kt));
     return out;
   }
   if (kt != Kind::finite) return out;

@@ -250,6 +250,9 @@ TEST(Metrics, SelectIsJudgedByWhatItSelects) {
   const OutputErrors bad = measure_errors("i", truth, output, out_of_range, {});
   EXPECT_EQ(bad.exact_wrong, 1);
   EXPECT_EQ(bad.first_bad.why, "an index out of range");
+  const std::vector<double> nothing = {1, kInf};
+  EXPECT_EQ(measure_errors("i", truth, output, nothing, {}).first_bad.why,
+            "an index that selects infinity where the truth is a finite value");
 }
 
 TEST(Metrics, WiderTruthCountsItsLowPart) {
