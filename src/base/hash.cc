@@ -1,9 +1,7 @@
 #include "base/hash.h"
 
-#include <openssl/sha.h>
 #include <sys/random.h>
 
-#include <array>
 #include <cstdlib>
 
 #define XXH_INLINE_ALL
@@ -33,12 +31,6 @@ std::string identity_hash(std::string_view bytes) {
 
 std::uint64_t fingerprint(std::span<const std::byte> bytes, std::uint64_t seed) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
-}
-
-std::string sha256(std::string_view bytes) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest;
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
-  return hex(digest.data(), digest.size());
 }
 
 std::uint64_t entropy64() {

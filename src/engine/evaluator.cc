@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <condition_variable>
 #include <deque>
@@ -145,8 +146,10 @@ struct JudgeEvaluator::Inner {
     c.margin = options.margin;
     c.cancel = options.cancel;
     // Screens are many: shorter warm-up and fewer spot checks; finalists get the full ones.
-    c.warm_up_ms = slots_s < 0.5 ? 4 : 10;
-    c.check_ms = slots_s < 0.5 ? 20 : 200;
+    const bool brief = slots_s < 0.5;
+    c.warm_up_ms = brief ? 1 : 10;
+    c.check_ms = brief ? 5 : 200;
+    c.check_least = brief ? 1 : 2;
     return c;
   }
 
@@ -194,11 +197,13 @@ struct JudgeEvaluator::Inner {
     return {};
   }
 
-  /// Far enough from "the same" that more pairs would change nothing of what is done with it.
+  /// Far enough from "the same" that more pairs would change nothing of what is done with it. A winner goes on until
+  /// its interval is worth something; a loser that far behind in each of two pairs is not looked at again.
   static bool clear(const std::vector<double>& ratios) {
-    constexpr std::size_t kLeast = 4;
-    constexpr double kFar = 0.10;  // in logs
-    if (ratios.size() < kLeast) return false;
+    constexpr double kFarBehind = 0.25, kFar = 0.10;  // in logs; processes differ by a few hundredths
+    if (ratios.size() >= 2 && std::all_of(ratios.begin(), ratios.end(), [](double r) { return r < -kFarBehind; }))
+      return true;
+    if (ratios.size() < 4) return false;
     const stats::Interval i = stats::t_interval(ratios, 0.995);
     return i.low > kFar || i.high < -kFar;
   }

@@ -74,7 +74,11 @@ Status run_static(runner::Session& session, const Entry& entry, const StaticOpti
     docket->fail(*entry.failure);
     return {};
   }
-  HONE_TRY(*report, static_gate(session.task(), entry.built, entry.program.object, options));
+  if (entry.statics) {
+    *report = *entry.statics;
+  } else {
+    HONE_TRY(*report, static_gate(session.task(), entry.built, entry.program.object, options));
+  }
   if (report->failure) {
     docket->fail(*report->failure);
     return {};
@@ -157,6 +161,9 @@ Result<Entry> enter(lane::Lane& lane, const task::Task& task, const candidate::C
     entry.built = std::get<lane::Built>(std::move(outcome));
     entry.program.object = std::move(entry.built.object);
     entry.built.object.clear();
+    // Here rather than in the gate: builds run ahead in threads of their own. What fails is asked again there.
+    if (auto statics = static_gate(task, entry.built, entry.program.object, StaticOptions{}); statics.ok())
+      entry.statics = std::move(statics).value();
   }
   entry.ms = ms_since(start);
   return entry;

@@ -31,6 +31,7 @@ struct Entry {
   runner::Program program;   ///< empty when `failure`
   lane::Built built;         ///< its object lies in `program`
   std::optional<candidate::Failure> failure;
+  std::optional<StaticReport> statics;  ///< what the object says, read while others are timed
   double ms = 0;
 };
 /// Thread-safe: several may build at once. `as` baseline: the source is written like a reference (HONE_OUT, two buffers

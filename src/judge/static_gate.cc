@@ -48,6 +48,7 @@ Result<Listing> disassemble(const std::string& object, bool unsafe) {
   const char* program = objdump_program();
   if (!program) return Listing{"", "objdump is not installed (package binutils)"};
   wire::RunSpec spec;
+  spec.background = true;
   spec.argv = {program, "-d", "--no-show-raw-insn", "candidate.so"};
   spec.files["candidate.so"] = object;
   spec.limit_s = 20;

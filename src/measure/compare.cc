@@ -298,7 +298,7 @@ class Comparer {
   }
 
   Status settle() {
-    HONE_TRY(const auto settled, session_.oracle().settle(options_.check_ms, 2));
+    HONE_TRY(const auto settled, session_.oracle().settle(options_.check_ms, options_.check_least));
     for (const auto& s : settled) {
       const bool ours = s.tag == "b";
       if (ours) ++out_.checked;

@@ -25,7 +25,8 @@ struct CompareOptions {
   double confidence = 0.95;
   double slot_ms = 1.0;        ///< calls go to one release until it lasts this long
   double warm_up_ms = 10;      ///< of each process
-  double check_ms = 200;       ///< evaluation of the reference for timed outputs; two of b are checked in any case
+  double check_ms = 200;       ///< evaluation of the reference for timed outputs; check_least of b are checked in any case
+  int check_least = 2;
   bool check_linearity = false;///< time must be linear over k/16, k/4, k where k ≥ 16
   std::uint64_t memory_bytes = std::uint64_t{256} << 20;  ///< of all sets of inputs and outputs
   /// Asked after each pair with the log-ratios so far; true stops (racing).

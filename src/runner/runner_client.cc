@@ -43,8 +43,10 @@ class RunnerProcess final : public Runner {
 
   Result<std::optional<Failure>> load(const std::string& object) {
     HONE_TRY(const UniqueFd fd, object_in_memory(object));
+    static const Result<std::string> filter = wire::lock_down_program();
+    if (!filter.ok()) return Error(filter.error());
     const int fds[] = {fd.get()};
-    if (!wire::send_frame(socket_.get(), {{"op", "load"}}, {}, fds).ok()) return std::optional(why_ended("while loading"));
+    if (!wire::send_frame(socket_.get(), {{"op", "load"}}, std::as_bytes(std::span(*filter)), fds).ok()) return std::optional(why_ended("while loading"));
     return expect("loaded", kLoadLimit_ns, "while loading");
   }
 

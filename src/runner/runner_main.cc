@@ -160,7 +160,7 @@ int runner_main(int, char**) {
       if (!send({{"op", "done"}, {"ns", monotonic_ns() - start}})) return 4;
     } else if (op == "load" && frame.fds.size() == 1) {
       object_fd = std::move(frame.fds[0]);
-      if (const Status locked = wire::lock_down(wire::Profile::kernel); !locked.ok()) {
+      if (const Status locked = wire::lock_down(wire::Profile::kernel, frame.bytes); !locked.ok()) {
         send_error(locked.error());
         return 3;
       }

@@ -182,8 +182,9 @@ Result<std::vector<std::string>> bubblewrap_arguments(const Cell& cell) {
   const auto add = [&](std::initializer_list<std::string> words) {
     arguments.insert(arguments.end(), words);
   };
-  add({"bwrap", "--unshare-user", "--unshare-all", "--die-with-parent", "--new-session",
+  add({"bwrap", "--unshare-user", "--unshare-all", "--die-with-parent",
        "--clearenv", "--uid", "1000", "--gid", "1000", "--hostname", "jail", "--cap-drop", "ALL"});
+  if (cell.new_session) add({"--new-session"});
   if (bubblewrap().disables_userns) add({"--disable-userns"});
   if (cell.command_is_init) add({"--as-pid-1"});
   bind_system(&arguments);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <initializer_list>
 
 #include "wire/filter.h"
@@ -98,10 +99,21 @@ Status lock_files(Profile profile, std::span<const std::string> readable) {
   return {};
 }
 
-Status lock_down(Profile profile) {
+Result<std::string> lock_down_program() {
+  HONE_TRY(const FilterProgram program, compile_filter(Filter::kernel));
+  return std::string(reinterpret_cast<const char*>(program.data()), program.size() * sizeof(sock_filter));
+}
+
+Status lock_down(Profile profile, std::string_view made) {
   if (!files_are_locked) HONE_CHECK(lock_files(profile));
   if (profile == Profile::tools) return {};
-  HONE_TRY(FilterProgram program, compile_filter(Filter::kernel));
+  FilterProgram program(made.size() / sizeof(sock_filter));
+  if (made.size() % sizeof(sock_filter) != 0) return bug_error("a filter program was cut off");
+  if (made.empty()) {
+    HONE_TRY(program, compile_filter(Filter::kernel));
+  } else {
+    std::memcpy(program.data(), made.data(), made.size());
+  }
   set_self(&program, ::getpid());
   if (const int error = load_filter(program); error != 0)
     return system_error("loading the system-call filter failed", error,

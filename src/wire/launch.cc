@@ -97,7 +97,15 @@ int child_main(void* argument) {
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
   for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &standard, nullptr);
-  if (spec.new_session) ::setsid();
+  if (spec.background) {
+    // A session of its own would be a scheduling group of its own (autogroup), against which ours would have to wait
+    // its turn; within our group an idle task gives way at once. Its own process group keeps Ctrl-C away from it.
+    ::setpgid(0, 0);
+    const sched_param none_at_all{};
+    ::sched_setscheduler(0, SCHED_IDLE, &none_at_all);  // refused somewhere: then it competes as before
+  } else if (spec.new_session) {
+    ::setsid();
+  }
   if (::chdir(spec.folder.empty() ? "/" : spec.folder.c_str()) != 0)
     fail(plan, "entering its folder");
   place_descriptors(plan);

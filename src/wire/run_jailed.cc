@@ -117,6 +117,7 @@ class Run {
     if (!spec_.unsafe && bubblewrap().program.empty()) return no_sandbox("");
     launch_.user = unused_user();
     launch_.cpus = spec_.cpus;
+    launch_.background = spec_.background;
     HONE_CHECK(open_streams());
     HONE_CHECK(spec_.unsafe ? prepare_unsafe() : prepare_jail());
     start_ns_ = monotonic_ns();
@@ -167,6 +168,7 @@ class Run {
   Status prepare_jail() {
     Cell cell;
     cell.command_is_init = false;
+    cell.new_session = !spec_.background;
     cell.read_only = spec_.read_only;
     cell.env = {{"PATH", "/usr/bin:/bin"}, {"LC_ALL", "C"}};
     cell.env.insert(cell.env.end(), spec_.env.begin(), spec_.env.end());

@@ -17,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -146,7 +147,11 @@ Status lock_files(Profile profile, std::span<const std::string> readable = {});
 /// threads. Threads that are to be bound to processors must exist before: binding no longer does
 /// anything. Loading a shared object from a descriptor (/proc/self/fd/N), threads and memory still
 /// work. A forbidden call ends the process with SIGSYS; harmless ones fail with EPERM or ENOSYS.
-Status lock_down(Profile profile);
+Status lock_down(Profile profile, std::string_view program = {});
+
+/// The filter program of lock_down(Profile::kernel), which takes longer to make than to load: whoever starts many
+/// workers makes it once and sends it along. Empty `program` above: made on the spot.
+Result<std::string> lock_down_program();
 /// The version of Landlock this kernel has; 0: none.
 int landlock_version();
 
@@ -169,6 +174,7 @@ struct RunSpec {
   std::size_t stderr_limit = 1 << 20;
   std::size_t output_limit = 64 << 20;
   std::vector<int> cpus;
+  bool background = false;          ///< runs only when nothing else of ours wants the processor (SCHED_IDLE)
   bool unsafe = false;  ///< without bubblewrap; `files` must then be relative
 };
 
