@@ -92,7 +92,7 @@ class RunnerProcess final : public Runner {
     // Nothing may already lie in the socket: an answer before the question is an early completion.
     char early = 0;
     if (::recv(socket_.get(), &early, 1, MSG_DONTWAIT | MSG_PEEK) > 0)
-      return ReleaseOutcome(Failure{"correctness", "answered_early",
+      return ReleaseOutcome(Failure{"correctness", "protocol",
                                     "the runner signalled completion before it was asked to run", Json::object()});
     const auto limit_ns = static_cast<std::int64_t>(limit_s * 1e9) + 1'000'000;
     const std::int64_t start = monotonic_ns();
@@ -135,8 +135,8 @@ class RunnerProcess final : public Runner {
   Result<std::optional<Failure>> thaw(const char* when) {
     if (const Status thawed = process_.thaw(); !thawed.ok()) {
       Failure failure = why_ended(when);
-      if (failure.reason == "unresponsive")
-        failure = {"correctness", "ran_while_frozen", "the process ran while it had to be stopped: " + thawed.error().message,
+      if (failure.reason == "timeout" && failure.gate == "correctness")
+        failure = {"correctness", "protocol", "the process ran while it had to be stopped: " + thawed.error().message,
                    Json::object()};
       return std::optional(failure);
     }
@@ -164,7 +164,7 @@ class RunnerProcess final : public Runner {
 
   Failure broken(const Error& error) {
     process_.kill();
-    return {"correctness", "broken_frame", "the runner's answer is not one: " + scrub(error.message, 300), Json::object()};
+    return {"correctness", "protocol", "the runner's answer is not one: " + scrub(error.message, 300), Json::object()};
   }
 
   /// The process is gone, or does not stop: says how it ended.
@@ -173,7 +173,7 @@ class RunnerProcess final : public Runner {
     auto exit = process_.wait(kWait_ns);
     if (!exit.ok()) {
       process_.kill();
-      return {"correctness", "unresponsive", fmt::format("the runner neither answers nor ends {}", when), Json::object()};
+      return {"correctness", "timeout", fmt::format("the runner neither answers nor ends {}", when), Json::object()};
     }
     Failure failure{"correctness", "crash", fmt::format("{} {}", wire::explain(*exit), when),
                     {{"exit_code", exit->code}, {"signal", exit->signal}, {"max_rss_bytes", exit->max_rss_bytes}}};

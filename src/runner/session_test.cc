@@ -150,7 +150,7 @@ TEST_F(SessionTest, LoadTimeCodeRunsInTheJailOnly) {
 TEST_F(SessionTest, AnAnswerOutOfTurnIsAProtocolFailure) {
   // Descriptor 3 is the runner's socket; what is written there is not believed.
   const std::string head = "extern \"C\" long write(int, const void*, unsigned long);\n" + std::string(kHead);
-  EXPECT_EQ(failure_of(head + "{ for (int i = 0; i < 100; ++i) write(3, \"HON1 nonsense and more of it\", 28); }"), "broken_frame");
+  EXPECT_EQ(failure_of(head + "{ for (int i = 0; i < 100; ++i) write(3, \"HON1 nonsense and more of it\", 28); }"), "protocol");
 }
 
 TEST_F(SessionTest, AReferenceThatDoesNotBuildSaysWhere) {
