@@ -91,7 +91,7 @@ Result<Trial::Attempt> Trial::attempt(const ReadyDraw& draw) {
 
 // No machine's bad luck writes frames: whoever forged one is not tried again until it fits.
 bool is_forgery(const Failure& failure) {
-  return failure.reason == "answered_early" || failure.reason == "broken_frame";
+  return failure.evidence.value("forged", false);
 }
 
 // The draw is tried again in a fresh runner of its own. What repeats is a verdict; what does not is put down to the

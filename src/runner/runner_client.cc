@@ -93,7 +93,7 @@ class RunnerProcess final : public Runner {
     char early = 0;
     if (::recv(socket_.get(), &early, 1, MSG_DONTWAIT | MSG_PEEK) > 0)
       return ReleaseOutcome(Failure{"correctness", "protocol",
-                                    "the runner signalled completion before it was asked to run", Json::object()});
+                                    "the runner signalled completion before it was asked to run", {{"forged", true}}});
     const auto limit_ns = static_cast<std::int64_t>(limit_s * 1e9) + 1'000'000;
     const std::int64_t start = monotonic_ns();
     if (::send(socket_.get(), go.data(), go.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(go.size()))
@@ -164,7 +164,7 @@ class RunnerProcess final : public Runner {
 
   Failure broken(const Error& error) {
     process_.kill();
-    return {"correctness", "protocol", "the runner's answer is not one: " + scrub(error.message, 300), Json::object()};
+    return {"correctness", "protocol", "the runner's answer is not one: " + scrub(error.message, 300), {{"forged", true}}};
   }
 
   /// The process is gone, or does not stop: says how it ended.

@@ -86,9 +86,9 @@ void expect_no_repeats(const Folder& folder) {
 }
 
 Call optimize_call(const std::string& budget) {
-  return {{"optimize", ".", "candidates/mixed.cpp", "--budget", budget, "--seed", "7", "--archive", "archive.db"}, {}, 150, nullptr};
+  return {{"optimize", ".", "candidates/mixed.cpp", "--budget", budget, "--seed", "7", "--archive", "archive.db"}, {}, 400, nullptr};
 }
-Call resume_call() { return {{"optimize", "--resume", "latest", "--archive", "archive.db"}, {}, 150, nullptr}; }
+Call resume_call() { return {{"optimize", "--resume", "latest", "--archive", "archive.db"}, {}, 400, nullptr}; }
 
 void write_mixed(const Folder& folder) {
   write_task(folder);
@@ -145,7 +145,7 @@ std::string status_of(const Folder& folder) {
 TEST(Run, SurvivesKillsAndCtrlCAndEndsInEvidence) {
   const Folder folder;
   write_mixed(folder);
-  kill_and_resume(folder, "14evals", 3, 0.5, 11);
+  kill_and_resume(folder, "10evals", 3, 0.5, 11);
   if (HasFatalFailure()) return;
   EXPECT_EQ(status_of(folder), "interrupted");
 
@@ -252,7 +252,7 @@ std::vector<pid_t> runners_below(pid_t root) {
 TEST(Run, GoesOnWhenRunnersAreKilledFromOutside) {
   const Folder folder;
   write_task(folder);
-  Process process(folder, {{"optimize", ".", "--budget", "5evals", "--archive", "archive.db", "--json"}, {}, 150, nullptr});
+  Process process(folder, {{"optimize", ".", "--budget", "3evals", "--archive", "archive.db", "--json"}, {}, 400, nullptr});
   int killed = 0;
   for (int entries = 0; entries < 3 && !process.ended(); ++entries) {
     wait_for_journal(folder, process, static_cast<std::size_t>(entries));
