@@ -56,6 +56,7 @@ class SessionTest : public ::testing::Test {
     ASSERT_TRUE(task.ok()) << task.error().text();
     SessionOptions options;
     options.lane = lane_;
+    options.memory_limit_bytes = std::uint64_t{200} << 20;  // a bomb ends before the clock does
     auto session = Session::open(*task, options);
     ASSERT_TRUE(session.ok()) << session.error().text();
     session_ = session->release();

@@ -24,6 +24,15 @@ namespace {
 constexpr std::size_t kStackBytes = 256 * 1024;
 constexpr int kFirstSpareFd = 200;  ///< descriptors are first moved above every possible target
 
+/// struct sched_attr of sched_setattr(2), which glibc does not have; runtime is the slice since Linux 6.12.
+struct SchedulingAttributes {
+  std::uint32_t size = 0, policy = 0;
+  std::uint64_t flags = 0;
+  std::int32_t nice = 0;
+  std::uint32_t priority = 0;
+  std::uint64_t runtime_ns = 0, deadline_ns = 0, period_ns = 0;
+};
+
 struct Plan {
   const LaunchSpec* spec;
   std::vector<char*> argv, env;
@@ -99,10 +108,14 @@ int child_main(void* argument) {
   for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &standard, nullptr);
   if (spec.background) {
     // A session of its own would be a scheduling group of its own (autogroup), against which ours would have to wait
-    // its turn; within our group an idle task gives way at once. Its own process group keeps Ctrl-C away from it.
+    // its turn of some milliseconds. Within our group a task with a short slice gives way at once, and SCHED_IDLE,
+    // which does too, would starve on a busy machine. Its own process group keeps Ctrl-C away from it.
     ::setpgid(0, 0);
-    const sched_param none_at_all{};
-    ::sched_setscheduler(0, SCHED_IDLE, &none_at_all);  // refused somewhere: then it competes as before
+    SchedulingAttributes wish{};
+    wish.size = sizeof wish;
+    wish.nice = 5;
+    wish.runtime_ns = 100'000;
+    ::syscall(SYS_sched_setattr, 0, &wish, 0);  // refused somewhere: then it competes as before
   } else if (spec.new_session) {
     ::setsid();
   }

@@ -27,7 +27,7 @@ struct LaunchSpec {
   std::vector<int> cpus;
   bool die_with_parent = true;  ///< SIGKILL when the *thread* that launched it ends
   bool new_session = true;
-  bool background = false;      ///< SCHED_IDLE, in a process group of its own rather than a session
+  bool background = false;      ///< lower share and short slices, in a process group of its own rather than a session
   /// Runs last in the child, bare system calls only; not 0 is an errno and ends it.
   int (*prepare)(void* context) = nullptr;
   void* context = nullptr;

@@ -174,7 +174,7 @@ struct RunSpec {
   std::size_t stderr_limit = 1 << 20;
   std::size_t output_limit = 64 << 20;
   std::vector<int> cpus;
-  bool background = false;          ///< runs only when nothing else of ours wants the processor (SCHED_IDLE)
+  bool background = false;          ///< gives way at once when others of ours want the processor
   bool unsafe = false;  ///< without bubblewrap; `files` must then be relative
 };
 
