@@ -348,13 +348,16 @@ class Comparer {
     // stories about slots of a millisecond, something works outside the call.
     std::vector<double> differences;
     for (const Slot& slot : out_.slots)
-      if (slot.side == 1) differences.push_back((slot.outside_ns - slot.inside_ns) / slot.outside_ns);
+      if (slot.side == 1)
+        differences.push_back((slot.outside_ns - out_.pairs[static_cast<std::size_t>(slot.pair)].b_empty_ns - slot.inside_ns) /
+                              slot.outside_ns);
     const double typical_ns = out_.pairs.empty() ? 0 : out_.b_ns * static_cast<double>(out_.b_calls);
     const double allowed = 0.25 + 400e3 / std::max(1.0, typical_ns);
     const double seen = differences.empty() ? 0 : stats::median(differences);
     if (std::abs(seen) > allowed) {
       out_.answer = Answer::invalid;
-      out_.reason = fmt::format("the clock outside and the timer inside the runner disagree by {:.0f} %", 100 * seen);
+      out_.reason = fmt::format("the clock outside and the timer inside the runner disagree by {:.0f} %: something works outside the "
+                                "call, or the machine is too busy to measure on", 100 * seen);
     }
     if (nonlinear_ * 2 > static_cast<int>(out_.pairs.size())) {
       out_.answer = Answer::invalid;

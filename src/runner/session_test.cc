@@ -139,7 +139,7 @@ TEST_F(SessionTest, CrashesHangsAndEarlyEndsAreVerdicts) {
   EXPECT_EQ(failure_of(std::string(kHead) + "{ for (volatile int i = 0;;) i = i + 1; }"), "timeout");
   EXPECT_EQ(failure_of("extern \"C\" void _exit(int);\n" + std::string(kHead) + "{ _exit(0); }"), "exited");
   EXPECT_EQ(failure_of("extern \"C\" void* malloc(unsigned long);\n" + std::string(kHead) +
-                       "{ for (;;) { char* p = (char*)malloc(1 << 20); for (int i = 0; i < (1 << 20); i += 4096) p[i] = 1; } }"),
+                       "{ for (;;) { volatile char* p = (volatile char*)malloc(1 << 20); for (int i = 0; i < (1 << 20); i += 4096) p[i] = 1; } }"),
             "crash");
 }
 
