@@ -213,7 +213,11 @@ Result<RunnerOutcome> start_runner_process(const RunnerStart& start) {
   spec.limits.open_files = 64;
   spec.limits.file_bytes = 1;  // no kernel has a reason to write a file
   spec.env = {{"OMP_NUM_THREADS", std::to_string(start.threads)}, {"OMP_DYNAMIC", "false"}, {"LC_ALL", "C"}};
-  if (start.threads > 1) spec.env.emplace_back("OMP_PLACES", cpu_places(start.cpus));
+  if (start.threads > 1) {
+    spec.env.emplace_back("OMP_PLACES", cpu_places(start.cpus));
+    // Threads that spin for work hold a processor that the coordinator needs to see the completion signal on.
+    spec.env.emplace_back("OMP_WAIT_POLICY", "passive");
+  }
   HONE_TRY(wire::JailedProcess process, start.jail->spawn(spec));
   theirs.reset();
   auto runner = std::make_unique<RunnerProcess>(*start.task, *start.program, std::move(process), std::move(ours));
