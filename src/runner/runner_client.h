@@ -15,7 +15,6 @@ struct RunnerStart {
   std::vector<int> cpus;
   int threads = 1;                      ///< the most any function of it uses
   std::uint64_t memory_limit_bytes = 0; ///< of its address space, beside the tensors it maps
-  bool unsafe = false;
 };
 
 /// Spawns, loads (out of process: load-time code of the candidate runs there) and freezes.

@@ -125,7 +125,6 @@ class SessionImpl final : public Session {
     start.program = &program;
     start.threads = std::clamp(threads_hint, 1, std::max(1, task_.limits.threads));
     start.cpus = runner_cpus(start.threads);
-    start.unsafe = options_.unsafe;
     start.memory_limit_bytes = options_.memory_limit_bytes + static_cast<std::uint64_t>(task_.limits.memory_gb * 1e9);
     auto outcome = start_runner_process(start);
     if (outcome.ok()) return outcome;
