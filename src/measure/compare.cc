@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <future>
 #include <random>
@@ -58,11 +60,11 @@ class Comparer {
       most_threads = std::max(most_threads, side.threads);
     }
     const KeepOff keep_off(session_.runner_cpus(most_threads));
-    HONE_TRY(bool going, calibrate());
+    HONE_TRY(bool going, again_if_killed([&] { return calibrate(); }));
     for (int pair = 0; going && pair < options_.pairs; ++pair) {
       if (options_.cancel && options_.cancel->load())
         return Error{ErrorCode::cancelled, "interrupted", "", {}};
-      HONE_TRY(going, run_pair(pair));
+      HONE_TRY(going, again_if_killed([&] { return run_pair(pair); }));
       if (going && options_.stop) {
         std::vector<double> ratios;
         for (const PairSample& p : out_.pairs) ratios.push_back(p.log_ratio);
@@ -78,15 +80,30 @@ class Comparer {
   }
 
  private:
-  /// false: b failed and out_.failure says how. A failing baseline is an Error.
+  static bool killed(const Failure& failure) {
+    return failure.evidence.is_object() && failure.evidence.value("signal", 0) == SIGKILL;
+  }
+
+  /// false: b failed and out_.failure says how. A failing baseline is an Error, but for the first kill from outside.
   Result<bool> lost(int side, const Failure& failure) {
-    if (side == 0)
+    if (side == 0 && (retried_ || !killed(failure)))
       return usage_error(fmt::format("the baseline failed while timed on {}: {}", case_.label, failure.message),
                          "Verify the baseline first: hone verify TASK BASELINE");
     out_.failure = failure;
     out_.failure->gate = "performance";
     if (failure.reason != "timeout") out_.failure->reason = "crash";
     return false;
+  }
+
+  /// Nothing of the candidate ends it by SIGKILL, and whoever did may not do so again: the step is repeated whole. Only
+  /// once: the second time it is the candidate's own (it may have used up the machine's memory).
+  template <typename Step>
+  Result<bool> again_if_killed(Step step) {
+    HONE_TRY(const bool going, step());
+    if (going || retried_ || !out_.failure || !killed(*out_.failure)) return going;
+    retried_ = true;
+    out_.failure.reset();
+    return step();
   }
 
   Result<bool> start_side(int s) {
@@ -163,7 +180,9 @@ class Comparer {
       slot_ns_[s] = per_call * static_cast<double>(sides_[s].calls);
       sides_[s].runner.reset();
     }
-    const std::int64_t sets = std::max(sides_[0].calls, sides_[1].calls);
+    // A power of two, so that the arenas of one comparison mostly fit the next one of the case.
+    const auto calls = static_cast<std::uint64_t>(std::max(sides_[0].calls, sides_[1].calls));
+    const std::int64_t sets = std::min<std::int64_t>(most, static_cast<std::int64_t>(std::bit_ceil(calls)));
     if (sets > pilot_sets || sets < pilot_sets / 4) HONE_CHECK(make_arenas(sets));
     HONE_TRY(out_.freshness, session_.oracle().freshness(arenas_->id));
     out_.a_calls = sides_[0].calls;
@@ -285,7 +304,7 @@ class Comparer {
                        std::log(sum[1] / static_cast<double>(sides_[1].calls)));
     }
     PairSample sample;
-    sample.log_ratio = stats::median(ratios);
+    sample.log_ratio = stats::hodges_lehmann(ratios);
     sample.rounds = static_cast<int>(ratios.size());
     sample.a_ns = stats::median(times[0]);
     sample.b_ns = stats::median(times[1]);
@@ -376,6 +395,7 @@ class Comparer {
   double output_bytes_ = 0;  // of one call
   int rounds_ = 1;
   int nonlinear_ = 0;
+  bool retried_ = false;
   Comparison out_;
 };
 

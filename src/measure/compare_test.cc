@@ -1,6 +1,7 @@
 #include "measure/compare.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cmath>
 #include <random>
@@ -39,6 +40,7 @@ struct Behaviour {
   double noise = 0.005;            ///< of one release, relative, standard deviation
   double process_bias = 0.002;     ///< of one process, relative, standard deviation
   int crash_after = -1;            ///< releases; −1: never
+  int* kills = nullptr;            ///< so many further processes end by SIGKILL in their second release
   bool first_call_does_all = false;
   double inside_share = 1;         ///< what the runner's own timer says, relative to the truth
 };
@@ -57,6 +59,10 @@ class FakeRunner final : public runner::Runner {
   Result<runner::ReleaseOutcome> release(std::int64_t calls, double) override {
     if (b_.crash_after >= 0 && released_++ >= b_.crash_after)
       return runner::ReleaseOutcome(candidate::Failure{"correctness", "crash", "gone", Json::object()});
+    if (b_.kills && *b_.kills > 0 && calls > 1 && ++released_ > 1) {
+      --*b_.kills;
+      return runner::ReleaseOutcome(candidate::Failure{"correctness", "crash", "killed", {{"signal", SIGKILL}}});
+    }
     const double n = b_.first_call_does_all && calls > 0 ? 16 + 0.05 * static_cast<double>(calls) : static_cast<double>(calls);
     const double work = n * b_.call_ns * bias_ * (1 + b_.noise * std::normal_distribution<>()(random_));
     return runner::ReleaseOutcome(runner::Release{work + kEmpty_ns, work * b_.inside_share});
@@ -205,6 +211,27 @@ TEST(Compare, ACrashWhileTimedIsAFailureOfTheCandidateOnly) {
   EXPECT_EQ(seen->answer, Answer::invalid);
   FakeSession baseline({.crash_after = 20}, {}, 1);
   EXPECT_FALSE(run(baseline).ok());
+}
+
+TEST(Compare, AProcessKilledFromOutsideIsReplacedOnce) {
+  for (const bool baseline : {false, true}) {
+    int kills = 1;
+    const Behaviour killed{.kills = &kills};
+    FakeSession once(baseline ? killed : Behaviour{}, baseline ? Behaviour{} : killed, 1);
+    const auto seen = run(once);
+    ASSERT_TRUE(seen.ok()) << seen.error().text();
+    EXPECT_EQ(kills, 0);
+    EXPECT_FALSE(seen->failure.has_value());
+    EXPECT_EQ(seen->pairs.size(), 8u) << "the broken pair is measured again, whole";
+    kills = 2;
+    FakeSession twice(baseline ? killed : Behaviour{}, baseline ? Behaviour{} : killed, 1);
+    const auto again = run(twice);
+    EXPECT_EQ(again.ok(), !baseline);
+    if (again.ok()) {
+      ASSERT_TRUE(again->failure.has_value());
+      EXPECT_EQ(again->failure->reason, "crash");
+    }
+  }
 }
 
 TEST(Compare, AWrongTimedOutputInvalidatesTheTiming) {

@@ -77,6 +77,7 @@ class OracleCore {
     std::uint64_t slack_seed = 0;
     std::uint64_t input_hash = 0;
     std::vector<Source> sources;                 // timing
+    std::uint64_t total_bytes() const;
   };
   struct Kept {
     std::string tag;
@@ -106,6 +107,7 @@ class OracleCore {
   std::list<Draw> draws_;  // most recently used first
   std::map<std::uint64_t, DrawKey> forgotten_;  // dropped for memory: drawn again on use
   std::map<std::uint64_t, std::unique_ptr<ArenaPair>> arenas_;
+  std::list<std::unique_ptr<ArenaPair>> idle_;  // timing arenas for the next comparison of the case, latest first
   std::vector<Kept> kept_;
 };
 
