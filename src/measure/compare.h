@@ -45,7 +45,7 @@ struct PairSample {
   double log_ratio = 0;        ///< ln(time of a / time of b), Hodges-Lehmann estimate of its rounds
   int rounds = 0;
   double a_ns = 0, b_ns = 0;   ///< one call, median, empty release subtracted
-  double a_empty_ns = 0, b_empty_ns = 0;
+  double empty_ns = 0;         ///< an empty release of a's process, subtracted from both
 };
 
 enum class Answer { faster, slower, same, undecided, invalid };

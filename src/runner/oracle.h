@@ -38,6 +38,7 @@ struct Arenas {
   UniqueFd inputs, outputs;
   std::uint64_t input_bytes = 0, output_bytes = 0;
   Layout layout;
+  std::uint64_t at = 0;  ///< where a runner should map packed arenas; 0: anywhere
 };
 
 /// One set of inputs, by which everything about it can be computed again.

@@ -53,7 +53,7 @@ class RunnerProcess final : public Runner {
   Result<std::optional<Failure>> bind(const Arenas& arenas, const task::Dims& dims,
                                       const std::vector<double>& scalars) override {
     HONE_TRY(const std::vector<int> threads, candidate::threads_for(program_.resolved, task_, dims));
-    Json header = {{"op", "bind"}, {"layout", to_json(arenas.layout)}, {"threads", threads}};
+    Json header = {{"op", "bind"}, {"layout", to_json(arenas.layout)}, {"threads", threads}, {"at", arenas.at}};
     header["inputs"] = Json::array();
     for (const task::Tensor& input : task_.inputs) header["inputs"].push_back(alias_of(input));
     header["scratch"] = Json::array();

@@ -54,7 +54,7 @@ Result<ScratchBuffer> make_scratch(std::size_t bytes, bool zero) {
 }
 
 Result<std::byte*> map_place(Bound& bound, int fd, const Layout& layout, const Place& place, bool writable,
-                             std::uint64_t arena_bytes) {
+                             std::uint64_t arena_bytes, std::uint64_t wanted_at) {
   if (!layout.guarded) {
     // One mapping for the whole arena, made by the first place of it.
     const std::size_t which = writable ? 1 : 0;
@@ -63,7 +63,7 @@ Result<std::byte*> map_place(Bound& bound, int fd, const Layout& layout, const P
       bound.mappings.push_back(std::move(whole));
     }
     if (bound.mappings[which].bytes().empty()) {
-      HONE_TRY(bound.mappings[which], wire::map_guarded(fd, 0, arena_bytes, writable));
+      HONE_TRY(bound.mappings[which], wire::map_guarded(fd, 0, arena_bytes, writable, wanted_at));
     }
     return bound.mappings[which].bytes().data() + place.data;
   }
@@ -79,9 +79,12 @@ Result<Bound> bind(const wire::Frame& frame) {
   Bound bound;
   HONE_TRY(const Layout layout, layout_from_json(h.value("layout", Json())));
   bound.sets = layout.sets;
+  // Both sides of a pair are given the same address: where tensors lie moves a time by some percent.
+  const std::uint64_t inputs_at = h.value("at", std::uint64_t{0});
+  const std::uint64_t outputs_at = inputs_at == 0 ? 0 : inputs_at + input_arena_bytes(layout) + 4 * wire::kGuardBytes;
   std::vector<std::byte*> outputs;
   for (const Place& place : layout.outputs) {
-    HONE_TRY(std::byte* const at, map_place(bound, frame.fds[1].get(), layout, place, true, output_arena_bytes(layout)));
+    HONE_TRY(std::byte* const at, map_place(bound, frame.fds[1].get(), layout, place, true, output_arena_bytes(layout), outputs_at));
     outputs.push_back(at);
   }
   std::size_t i = 0;
@@ -93,7 +96,7 @@ Result<Bound> bind(const wire::Frame& frame) {
       bound.stride.push_back(layout.output_stride);
     } else {
       HONE_TRY(std::byte* const at,
-               map_place(bound, frame.fds[0].get(), layout, layout.inputs[i], false, input_arena_bytes(layout)));
+               map_place(bound, frame.fds[0].get(), layout, layout.inputs[i], false, input_arena_bytes(layout), inputs_at));
       bound.arguments.push_back(at);
       bound.stride.push_back(layout.input_stride);
     }

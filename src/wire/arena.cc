@@ -85,7 +85,7 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
 Mapping::~Mapping() { unmap(base_, reserved_); }
 
 Result<Mapping> map_guarded(int fd, std::uint64_t offset, std::size_t bytes, bool writable,
-                            bool populate) {
+                            std::uint64_t at) {
   Mapping mapping;
   if (bytes == 0) return mapping;
   if (offset % kPageBytes != 0) return bug_error("a shared tensor must start at a page");
@@ -97,8 +97,11 @@ Result<Mapping> map_guarded(int fd, std::uint64_t offset, std::size_t bytes, boo
         fmt::format("shared memory of {} bytes does not hold {} bytes at {}", size, bytes, offset));
   const std::size_t inside = whole_pages(bytes);
   const std::size_t reserved = inside + 2 * kGuardBytes;
-  void* base =
-      ::mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  constexpr int kReserve = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* base = MAP_FAILED;
+  if (at > kGuardBytes)
+    base = ::mmap(reinterpret_cast<void*>(at - kGuardBytes), reserved, PROT_NONE, kReserve | MAP_FIXED_NOREPLACE, -1, 0);
+  if (base == MAP_FAILED) base = ::mmap(nullptr, reserved, PROT_NONE, kReserve, -1, 0);
   if (base == MAP_FAILED) return system_error("reserving address space failed", errno);
   mapping.base_ = static_cast<std::byte*>(base);
   mapping.reserved_ = reserved;
@@ -106,7 +109,7 @@ Result<Mapping> map_guarded(int fd, std::uint64_t offset, std::size_t bytes, boo
   mapping.size_ = bytes;
   const int protection = PROT_READ | (writable ? PROT_WRITE : 0);
   void* data = ::mmap(mapping.data_, inside, protection,
-                      MAP_SHARED | MAP_FIXED | (populate ? MAP_POPULATE : 0), fd,
+                      MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
                       static_cast<off_t>(offset));
   if (data == MAP_FAILED)
     return system_error(fmt::format("mapping {} bytes of shared memory failed", bytes), errno,

@@ -51,7 +51,7 @@ class Mapping {
   std::span<std::byte> bytes() const { return {data_, size_}; }
 
  private:
-  friend Result<Mapping> map_guarded(int, std::uint64_t, std::size_t, bool, bool);
+  friend Result<Mapping> map_guarded(int, std::uint64_t, std::size_t, bool, std::uint64_t);
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::byte* base_ = nullptr;
@@ -59,8 +59,9 @@ class Mapping {
 };
 
 /// Maps `bytes` of `fd` from the page-aligned `offset`, shared. 0 bytes give an empty Mapping.
-/// Fails when the file is shorter, or when `writable` is asked of a sealed input.
+/// Fails when the file is shorter, or when `writable` is asked of a sealed input. `at`: where it should start if
+/// nothing lies there; 0: anywhere.
 Result<Mapping> map_guarded(int fd, std::uint64_t offset, std::size_t bytes, bool writable,
-                            bool populate = true);
+                            std::uint64_t at = 0);
 
 }  // namespace hone::wire
