@@ -43,6 +43,7 @@ struct Slot {
 
 struct PairSample {
   double log_ratio = 0;        ///< ln(time of a / time of b), Hodges-Lehmann estimate of its rounds
+  double fast_log_ratio = 0;   ///< the same of the 10 % quantiles of both sides' slots
   int rounds = 0;
   double a_ns = 0, b_ns = 0;   ///< one call, median, empty release subtracted
   double empty_ns = 0;         ///< an empty release of a's process, subtracted from both
@@ -66,6 +67,7 @@ struct Comparison {
   int checked = 0;                     ///< timed calls of b whose outputs were compared with the truth
   double slots_s = 0, wall_s = 0;
   bool cold = true;
+  bool disturbed = false;              ///< the machine lengthened many slots: ratio is that of the undisturbed ones
 };
 
 /// Both programs must have passed the correctness gate. An Error is the machine's or the baseline's fault.

@@ -42,6 +42,8 @@ struct Behaviour {
   int crash_after = -1;            ///< releases; −1: never
   int* kills = nullptr;            ///< so many further processes end by SIGKILL in their second release
   bool first_call_does_all = false;
+  double disturbed = 0;            ///< share of releases that the machine makes twice as long
+  double slow_share = 0;           ///< share of releases that the kernel itself makes twice as long
   double inside_share = 1;         ///< what the runner's own timer says, relative to the truth
 };
 
@@ -64,7 +66,8 @@ class FakeRunner final : public runner::Runner {
       return runner::ReleaseOutcome(candidate::Failure{"correctness", "crash", "killed", {{"signal", SIGKILL}}});
     }
     const double n = b_.first_call_does_all && calls > 0 ? 16 + 0.05 * static_cast<double>(calls) : static_cast<double>(calls);
-    const double work = n * b_.call_ns * bias_ * (1 + b_.noise * std::normal_distribution<>()(random_));
+    const bool twice = std::uniform_real_distribution<>()(random_) < std::max(b_.disturbed, b_.slow_share);
+    const double work = (twice ? 2 : 1) * n * b_.call_ns * bias_ * (1 + b_.noise * std::normal_distribution<>()(random_));
     return runner::ReleaseOutcome(runner::Release{work + kEmpty_ns, work * b_.inside_share});
   }
   std::int64_t peak_memory_bytes() const override { return 0; }
@@ -189,6 +192,39 @@ TEST(Compare, SameKernelsAreNotCalledFaster) {
   }
   EXPECT_GE(held, 88);
   EXPECT_LE(faster, 2);
+}
+
+TEST(Compare, ADisturbedMachineIsSeenThrough) {
+  // Both sides lose the processor in 30 % of their slots, as two threads do on a shared core; the true ratio is 1.03.
+  int held = 0, faster = 0, same_held = 0, false_faster = 0;
+  for (int i = 0; i < 60; ++i) {
+    FakeSession planted({.call_ns = 2.06e6, .disturbed = 0.3}, {.call_ns = 2e6, .disturbed = 0.3}, static_cast<unsigned>(i));
+    const auto seen = run(planted);
+    ASSERT_TRUE(seen.ok());
+    held += seen->ratio.contains(1.03) ? 1 : 0;
+    faster += seen->ratio.low > 1 ? 1 : 0;
+    FakeSession same({.call_ns = 2e6, .disturbed = 0.3}, {.call_ns = 2e6, .disturbed = 0.3}, static_cast<unsigned>(500 + i));
+    const auto equal = run(same);
+    same_held += equal->ratio.contains(1) ? 1 : 0;
+    false_faster += equal->answer == Answer::faster ? 1 : 0;
+  }
+  EXPECT_GE(held, 52);
+  EXPECT_GE(faster, 54);
+  EXPECT_GE(same_held, 52);
+  EXPECT_LE(false_faster, 1);
+}
+
+TEST(Compare, AKernelThatIsItselfSlowAtTimesGainsNothingByItsFastCalls) {
+  // On a quiet machine b is as fast as a in 60 of 100 calls and takes twice as long in the others: 1.4 times slower.
+  int called_slower = 0;
+  for (int i = 0; i < 20; ++i) {
+    FakeSession session({.call_ns = 2e6}, {.call_ns = 2e6, .slow_share = 0.4}, static_cast<unsigned>(i));
+    const auto seen = run(session);
+    ASSERT_TRUE(seen.ok());
+    EXPECT_FALSE(seen->disturbed);
+    called_slower += seen->answer == Answer::slower ? 1 : 0;
+  }
+  EXPECT_GE(called_slower, 19);
 }
 
 TEST(Compare, TheEmptyReleaseIsSubtracted) {
