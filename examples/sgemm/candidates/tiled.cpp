@@ -62,17 +62,27 @@ static void tile(const float* a, long second, long third, const float* b, float*
       }
     }
   }
+  if (columns == kWidth && rows >= 3 * kGroups) {
 #pragma GCC unroll 24
-  for (int r = 0; r < kGroups * 3; ++r) {
+    for (int r = 0; r < 3 * kGroups; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v < VECTORS; ++v) {
+        *(Vector*)(c + r * N + v * kLanes) = sum[r][v];
+      }
+    }
+    return;
+  }
+  float out[3 * kGroups][kWidth];
+#pragma GCC unroll 24
+  for (int r = 0; r < 3 * kGroups; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < VECTORS; ++v) {
-      if (columns == kWidth && r < rows) {
-        *(Vector*)(c + r * N + v * kLanes) = sum[r][v];
-      } else if (r < rows) {
-        for (int j = v * kLanes; j < columns && j < (v + 1) * kLanes; ++j) {
-          c[r * N + j] = sum[r][v][j - v * kLanes];
-        }
-      }
+      *(Vector*)&out[r][v * kLanes] = sum[r][v];
+    }
+  }
+  for (int r = 0; r < rows && r < 3 * kGroups; ++r) {
+    for (int j = 0; j < columns; ++j) {
+      c[r * N + j] = out[r][j];
     }
   }
 }
