@@ -186,6 +186,25 @@ TEST_F(CpuLaneTest, AMistakeNamesItsLineAndNothingOfThisMachine) {
   EXPECT_EQ(failure.evidence.dump().find(folder_->path().string()), std::string::npos);
 }
 
+// The linker is given few libraries first; what a source without headers calls all the same must come from the rest,
+// and be named in the object, not found by chance in the program that loads it.
+TEST_F(CpuLaneTest, WithoutHeadersALibraryIsLinkedWhereOneIsCalled) {
+  const struct {
+    const char* source;
+    const char* needs;
+  } rows[] = {
+      {"extern \"C\" int f(int x) { return x + 1; }", ""},
+      {"extern \"C\" double exp(double); extern \"C\" int f(int x) { volatile double zero = 0; return x + int(exp(zero)); }",
+       "libm.so.6"},
+      {"extern \"C\" int f(int x) { int* volatile p = new int(x); int y = *p; delete p; return y + 1; }", "libstdc++.so.6"}};
+  for (const auto& row : rows) {
+    const Built one = built(with(row.source));
+    for (const char* library : {"libm.so.6", "libstdc++.so.6"})
+      EXPECT_EQ(one.object.find(library) != std::string::npos, std::string(library) == row.needs) << library << "\n" << row.source;
+    EXPECT_EQ(Loaded(one).get<int(int)>("f")(41), 42) << row.source;
+  }
+}
+
 TEST_F(CpuLaneTest, AMissingFunctionIsFoundAtTheLinkNotAtTheLoad) {
   const auto failure = failed(with("extern \"C\" int absent(int); extern \"C\" int f() { return absent(1); }"));
   EXPECT_EQ(failure.reason, "link_error");
