@@ -44,7 +44,7 @@ int most_threads(const candidate::Resolved& resolved, const task::Task& task) {
 /// Builds in threads of their own. Builds share the machine with timing only on processors that timing does not use.
 class Builder {
  public:
-  Builder(Bench& bench, int threads) : bench_(bench) {
+  Builder(Bench& bench, int threads, int at_once) : bench_(bench), at_once_(at_once) {
     for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
   }
   ~Builder() {
@@ -74,10 +74,13 @@ class Builder {
 
   /// While held, no build starts on any processor; running ones are waited for. For timing that needs all of them.
   std::unique_lock<std::shared_mutex> quiet() { return std::unique_lock(building_); }
-  /// Builds keep off these processors from now on.
-  void keep_off(const std::vector<int>& cpus) {
+  /// Builds keep off these processors from now on. Where they run beside timing, one at a time is soonest done: two
+  /// would share what timing leaves, and the first of a batch, for which everything waits, would take twice as long.
+  void keep_off(const std::vector<int>& cpus, bool beside) {
     const std::lock_guard lock(mutex_);
     busy_ = cpus;
+    at_once_ = beside ? 1 : static_cast<int>(threads_.size());
+    wake_.notify_all();
   }
   double spent_ms() const { return spent_ms_; }
 
@@ -94,17 +97,20 @@ class Builder {
       std::vector<int> busy;
       {
         std::unique_lock lock(mutex_);
-        wake_.wait(lock, [&] { return stop_ || !queue_.empty(); });
+        wake_.wait(lock, [&] { return stop_ || (!queue_.empty() && building_now_ < at_once_); });
         if (stop_) return;
         request = std::move(queue_.front());
         queue_.pop_front();
         busy = busy_;
+        ++building_now_;
       }
       const std::shared_lock building(building_);
       const measure::KeepOff keep_off(busy);
       const std::int64_t start = monotonic_ns();
       auto entry = judge::enter(*bench_.lane, bench_.task, request.source, request.assignment);
       const std::lock_guard lock(mutex_);
+      --building_now_;
+      wake_.notify_one();
       spent_ms_ += ms_since(start);
       results_[request.key] = std::make_unique<Result<std::shared_ptr<Entry>>>(
           entry.ok() ? Result<std::shared_ptr<Entry>>(std::make_shared<Entry>(std::move(entry).value()))
@@ -122,32 +128,41 @@ class Builder {
   std::vector<int> busy_;
   std::vector<std::thread> threads_;
   double spent_ms_ = 0;
+  int at_once_, building_now_ = 0;
   bool stop_ = false;
 };
 
 }  // namespace
 
 struct JudgeEvaluator::Inner {
-  Inner(Bench& b, const EvaluatorOptions& o) : bench(b), options(o), builder(b, std::max(1, o.build_threads)) {}
+  Inner(Bench& b, const EvaluatorOptions& o) : bench(b), options(o), builder(b, std::max(1, o.build_threads), o.timing && leaves_room(b) ? 1 : std::max(1, o.build_threads)) {}
+
+  /// The baseline leaves a processor to builds while it is timed; candidates mostly use as many threads.
+  static bool leaves_room(const Bench& b) {
+    const auto threads = static_cast<std::size_t>(most_threads(b.session->baseline().resolved, b.task));
+    return threads < b.session->runner_cpus(1 << 20).size();
+  }
 
   Bench& bench;
   EvaluatorOptions options;
   std::unique_ptr<judge::ScreenContext> context;
   std::optional<Known> anchor;
   std::map<std::string, Known> known;  // correct points, for compare jobs
+  std::map<std::string, double> pilots;
   EvaluatorStats stats;
   std::optional<judge::Verdict> last_verified;
   std::optional<Entry> last_entry;
   Builder builder;  // last: its threads end first
 
-  measure::CompareOptions compare_options(double slots_s) const {
+  measure::CompareOptions compare_options(double slots_s) {
     measure::CompareOptions c;
+    c.pilots = &pilots;
     c.slots_s = slots_s;
     c.margin = options.margin;
     c.cancel = options.cancel;
     // Screens are many: shorter warm-up and fewer spot checks; finalists get the full ones.
     const bool brief = slots_s < 0.5;
-    c.warm_up_ms = brief ? 1 : 10;
+    c.warm_up_ms = brief ? 0.6 : 10;  // brief: one release
     c.check_ms = brief ? 5 : 200;
     c.check_least = brief ? 1 : 2;
     return c;
@@ -162,11 +177,9 @@ struct JudgeEvaluator::Inner {
     const std::vector<int> cpus = bench.session->runner_cpus(threads);
     // A kernel that needs every processor is timed with nothing else running.
     std::unique_lock<std::shared_mutex> quiet;
-    builder.keep_off(cpus);
-    {
-      const measure::KeepOff probe(cpus);
-      if (cpus.size() >= bench.session->runner_cpus(1 << 20).size()) quiet = builder.quiet();
-    }
+    const bool beside = cpus.size() < bench.session->runner_cpus(1 << 20).size();
+    builder.keep_off(cpus, beside);
+    if (!beside) quiet = builder.quiet();
     for (const task::Case& c : cases) {
       measure::CompareOptions compare = compare_options(slots_s / static_cast<double>(cases.size()));
       if (options.early_stop && cases.size() == 1)

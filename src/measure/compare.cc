@@ -107,15 +107,34 @@ class Comparer {
     return step();
   }
 
-  Result<bool> start_side(int s) {
+  /// A fresh process of side s with its tensors bound. Touches nothing that the other side's thread does.
+  Result<runner::RunnerOutcome> begin(int s) {
     Side& side = sides_[s];
     side.runner.reset();
     HONE_TRY(runner::RunnerOutcome outcome, session_.start_runner(side.who, *side.program, side.threads));
+    if (std::holds_alternative<Failure>(outcome)) return outcome;
+    HONE_TRY(const Stop failure, std::get<std::unique_ptr<Runner>>(outcome)->bind(*arenas_, case_.dims, scalars_));
+    if (failure) return runner::RunnerOutcome(*failure);
+    return outcome;
+  }
+
+  Result<bool> take(int s, Result<runner::RunnerOutcome> begun) {
+    HONE_TRY(runner::RunnerOutcome outcome, std::move(begun));
     if (auto* failure = std::get_if<Failure>(&outcome)) return lost(s, *failure);
-    side.runner = std::move(std::get<std::unique_ptr<Runner>>(outcome));
-    HONE_TRY(const Stop failure, side.runner->bind(*arenas_, case_.dims, scalars_));
-    if (failure) return lost(s, *failure);
+    sides_[s].runner = std::get<std::unique_ptr<Runner>>(std::move(outcome));
     return true;
+  }
+
+  Result<bool> start_side(int s) { return take(s, begin(s)); }
+
+  /// Both at once: much of a start is waiting for the other process.
+  Result<bool> start_both() {
+    auto other = std::async(std::launch::async, [this] { return begin(1); });
+    auto mine = begin(0);
+    auto theirs = other.get();
+    HONE_TRY(const bool going, take(0, std::move(mine)));
+    if (!going) return false;
+    return take(1, std::move(theirs));
   }
 
   /// One release with fresh contents; `slot` gets the times. calls = 0 measures the empty release.
@@ -146,9 +165,40 @@ class Comparer {
     return {};
   }
 
+  /// Nanoseconds a call of side s, about; nothing when b failed. A program met before is not asked again.
+  Result<std::optional<double>> pilot(int s, std::int64_t sets) {
+    const std::string key = fmt::format("{:016x} {} {}", fingerprint(std::as_bytes(std::span(sides_[s].program->object))),
+                                        case_.label, options_.cold);
+    if (options_.pilots)
+      if (const auto it = options_.pilots->find(key); it != options_.pilots->end()) return std::optional(it->second);
+    constexpr std::optional<double> kFailed;
+    HONE_TRY(bool going, start_side(s));
+    if (!going) return kFailed;
+    Slot slot;
+    HONE_TRY(going, release(s, 1, &slot));  // first touch of code and tables
+    if (!going) return kFailed;
+    HONE_TRY(const double empty, empty_release(s, &going));
+    if (!going) return kFailed;
+    // More calls until the release is long enough, or the sets are used up: one call alone may cost what many do.
+    std::int64_t calls = 1;
+    double per_call = 0;
+    for (;;) {
+      HONE_TRY(going, release(s, calls, &slot));
+      if (!going) return kFailed;
+      per_call = std::max(1.0, slot.outside_ns - empty) / static_cast<double>(calls);
+      if (slot.outside_ns - empty > options_.slot_ms * 1e6 || calls == sets) break;
+      calls = std::min(sets, calls * 4);
+    }
+    sides_[s].runner.reset();
+    per_call = std::max(per_call, 50.0);
+    if (options_.pilots) (*options_.pilots)[key] = per_call;
+    return std::optional(per_call);
+  }
+
   /// Finds how many calls go to one release on each side, and makes as many sets of inputs.
   Result<bool> calibrate() {
     HONE_TRY(const std::int64_t bytes, task::total_bytes(session_.task(), case_.dims));
+    output_bytes_ = 0;
     for (const task::Tensor& output : session_.task().outputs) {
       HONE_TRY(const std::int64_t each, task::bytes_of(output, case_.dims));
       output_bytes_ += static_cast<double>(each);
@@ -157,30 +207,12 @@ class Comparer {
     const std::int64_t most = std::clamp<std::int64_t>(fit, 1, kMostSets);
     const std::int64_t pilot_sets = std::min<std::int64_t>(most, 16);
     HONE_CHECK(make_arenas(pilot_sets));
-    bool going = true;
     double call_ns[2] = {0, 0};
     for (int s = 0; s < 2; ++s) {
-      HONE_TRY(going, start_side(s));
-      if (!going) return false;
-      Slot slot;
-      HONE_TRY(going, release(s, 1, &slot));  // first touch of code and tables
-      if (!going) return false;
-      HONE_TRY(const double empty, empty_release(s, &going));
-      if (!going) return false;
-      // More calls until the release is long enough, or the sets are used up: one call alone may cost what many do.
-      std::int64_t calls = 1;
-      double per_call = 0;
-      for (;;) {
-        HONE_TRY(going, release(s, calls, &slot));
-        if (!going) return false;
-        per_call = std::max(1.0, slot.outside_ns - empty) / static_cast<double>(calls);
-        if (slot.outside_ns - empty > options_.slot_ms * 1e6 || calls == pilot_sets) break;
-        calls = std::min(pilot_sets, calls * 4);
-      }
-      per_call = std::max(per_call, 50.0);
-      sides_[s].calls = std::clamp<std::int64_t>(std::llround(std::ceil(options_.slot_ms * 1e6 / per_call)), 1, most);
-      call_ns[s] = per_call;
-      sides_[s].runner.reset();
+      HONE_TRY(const std::optional<double> ns, pilot(s, pilot_sets));
+      if (!ns) return false;
+      call_ns[s] = *ns;
+      sides_[s].calls = std::clamp<std::int64_t>(std::llround(std::ceil(options_.slot_ms * 1e6 / *ns)), 1, most);
     }
     // The first call after a wake-up is dearer than the next. Sides near each other share it among as many calls, or
     // 1 against 2 calls would make a difference of a percent by itself.
@@ -250,17 +282,15 @@ class Comparer {
   Result<bool> run_pair(int pair) {
     bool going = true;
     arenas_->at = random_address();
-    for (int s = 0; s < 2; ++s) {
-      HONE_TRY(going, start_side(s));
-      if (!going) return false;
-    }
+    HONE_TRY(going, start_both());
+    if (!going) return false;
     // What an empty release costs is no property of a kernel. The baseline's is subtracted from both sides: its error
     // then cancels in the ratio, and a candidate gains nothing by making its own look dear.
     std::vector<double> empties[2];
     for (int s = 0; s < 2; ++s) {
       HONE_TRY(going, warm_up(s));
       if (!going) return false;
-      for (int i = 0; i < 3; ++i) {
+      for (int i = 0; i < (s == 0 ? 3 : 1); ++i) {
         HONE_TRY(const double ns, empty_release(s, &going));
         if (!going) return false;
         empties[s].push_back(ns);

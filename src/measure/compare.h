@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ struct CompareOptions {
   /// Asked after each pair with the log-ratios so far; true stops (racing).
   std::function<bool(const std::vector<double>&)> stop;
   const std::atomic<bool>* cancel = nullptr;
+  /// About how long a call of each program takes, filled and used by the comparisons that share it: the pilot runs of a
+  /// program that is compared again and again are made once.
+  std::map<std::string, double>* pilots = nullptr;
 };
 
 /// One timed release. side 0 is a (the baseline), 1 is b (the candidate).
