@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <cmath>
+#include <mutex>
 #include <random>
 #include <set>
 
@@ -135,6 +136,7 @@ class FakeSession final : public runner::Session {
   const runner::Program& baseline() override { return program_; }
   Result<bool> enable_lower_class() override { return false; }
   Result<runner::RunnerOutcome> start_runner(Who who, const runner::Program&, int) override {
+    const std::lock_guard lock(mutex_);  // both sides of a pair start at once
     ++started;
     return runner::RunnerOutcome(std::unique_ptr<runner::Runner>(
         std::make_unique<FakeRunner>(who == Who::baseline ? a_ : b_, random_)));
@@ -150,6 +152,7 @@ class FakeSession final : public runner::Session {
   int started = 0;
 
  private:
+  std::mutex mutex_;
   Behaviour a_, b_;
   std::mt19937_64 random_;
   task::Task task_;
