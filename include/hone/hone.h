@@ -30,7 +30,7 @@ struct Document {
 
 /// Where a run stands; sent while it goes on.
 struct ProgressEvent {
-  std::int64_t tried = 0, failed = 0;
+  std::int64_t tried = 0, failed = 0;  ///< tried -1: not a search, nothing to count
   double best = 0, low = 0, high = 0;  ///< speed-up over the baseline; 0 before there is one
   double elapsed_s = 0, left_s = -1;   ///< −1: no time limit
   std::string doing;                   ///< what is running now, one line
@@ -87,6 +87,7 @@ struct VerifyRequest : Common {
   bool accept_c = false, accept_x = false;
   std::uint64_t seed = 0;                ///< 0: from the system's entropy; the verdict names it
   double slots_s = 1;
+  double limit_s = 300;                  ///< wall time of the whole verb; over before the end: undecided. 0: no limit
 };
 struct VerifyResult : Document {
   bool correct = false;

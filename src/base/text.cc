@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 
@@ -109,6 +110,21 @@ std::string scrub(std::string_view text, std::size_t max_bytes) {
   }
   if (whole > max_bytes) out += fmt::format("\n[{} bytes left out]", whole - max_bytes);
   return out;
+}
+
+std::optional<double> leading_number(std::string_view text, std::string_view& rest) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
+  rest = text.substr(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+double seconds_in(std::string_view unit) {
+  if (unit == "ms") return 1e-3;
+  if (unit == "s") return 1;
+  if (unit == "m" || unit == "min") return 60;
+  return unit == "h" ? 3600 : 0;
 }
 
 std::string format_duration_ns(double ns) {

@@ -24,6 +24,11 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 /// tab, invalid UTF-8 replaced, cut to `max_bytes` with a note of how much was left out.
 std::string scrub(std::string_view text, std::size_t max_bytes = 4096);
 
+/// The finite number at the front of `text`; `rest` is what follows it.
+std::optional<double> leading_number(std::string_view text, std::string_view& rest);
+/// Seconds in one "ms", "s", "m" or "min", "h"; 0 for any other word.
+double seconds_in(std::string_view unit);
+
 /// "1.5 ms", "820 us": a duration for people. Unit chosen by size.
 std::string format_duration_ns(double nanoseconds);
 std::string format_bytes(double bytes);

@@ -27,6 +27,17 @@ TEST(Text, SplitKeepsEmptyParts) {
   EXPECT_EQ(words("  a  b ").size(), 2u);
 }
 
+TEST(Text, TimesOfPeople) {
+  std::string_view unit;
+  EXPECT_EQ(leading_number("1.5min,", unit), 1.5);
+  EXPECT_EQ(unit, "min,");
+  EXPECT_FALSE(leading_number("soon", unit).has_value());
+  EXPECT_FALSE(leading_number("inf", unit).has_value());
+  EXPECT_EQ(seconds_in("ms"), 1e-3);
+  EXPECT_EQ(seconds_in("h"), 3600);
+  EXPECT_EQ(seconds_in("days"), 0);
+}
+
 TEST(Text, DurationsChooseTheirUnit) {
   EXPECT_EQ(format_duration_ns(1500), "1.5 us");
   EXPECT_EQ(format_duration_ns(2.5e6), "2.5 ms");

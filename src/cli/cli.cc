@@ -45,6 +45,16 @@ Result<Tunables> parse_tunables(const std::vector<std::string>& pairs) {
   return out;
 }
 
+/// "300s", "20min", "0s" of --time-limit.
+Result<double> parse_limit(std::string_view text) {
+  std::string_view unit;
+  const auto value = leading_number(trim(text), unit);
+  if (value && *value == 0) return 0.0;
+  if (!value || *value < 0 || seconds_in(unit) == 0)
+    return usage_error(fmt::format("--time-limit {} is not a time", text), "Write 300s, 20min or 1h; 0 for no limit");
+  return *value * seconds_in(unit);
+}
+
 /// Everything the verbs read their options into.
 struct Requests {
   OptimizeRequest optimize;
@@ -57,6 +67,7 @@ struct Requests {
   DoctorRequest doctor;
   InitRequest init;
   std::vector<std::string> verify_set, bench_set;
+  std::string verify_limit = "300s";
   bool no_timing = false, no_memory = false, replay_no_timing = false;
 };
 
@@ -109,6 +120,9 @@ std::vector<Verb> make_verbs(CLI::App& app, Requests& r, Flags& flags) {
     auto tunables = parse_tunables(r.verify_set);
     if (!tunables.ok()) return std::move(tunables).error();
     r.verify.tunables = std::move(tunables).value();
+    const Result<double> limit = parse_limit(r.verify_limit);
+    if (!limit.ok()) return limit.error();
+    r.verify.limit_s = *limit;
     r.verify.timing = !r.no_timing || r.verify.faster_than > 0;
     r.verify.memory_gate = !r.no_memory;
     return as_document(verify(r.verify));
@@ -124,6 +138,7 @@ std::vector<Verb> make_verbs(CLI::App& app, Requests& r, Flags& flags) {
   v->add_flag("--accept-x", r.verify.accept_x);
   v->add_option("--seed", r.verify.seed);
   v->add_option("--seconds", r.verify.slots_s);
+  v->add_option("--time-limit", r.verify_limit);
 
   for (const bool two : {false, true}) {
     BenchRequest* request = two ? &r.compare : &r.bench;
@@ -271,9 +286,14 @@ int run(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   for (const Verb& verb : verbs) {
     if (!verb.app->parsed()) continue;
+    const std::int64_t start_ns = monotonic_ns();
     report::Progress progress(report::Progress::edge_of(STDERR_FILENO), report::style_for(STDERR_FILENO), system_clock());
     if (!flags.quiet)
-      verb.common->progress = [&](const ProgressEvent& event) { progress.update(state_of(event)); };
+      verb.common->progress = [&](const ProgressEvent& event) {
+        report::ProgressState state = state_of(event);
+        if (event.tried < 0) state.elapsed_s = static_cast<double>(monotonic_ns() - start_ns) * 1e-9;
+        progress.update(state);
+      };
     verb.common->cancel = &interrupted;
     verb.common->colour = report::style_for(STDOUT_FILENO).color && !flags.json;
     const Result<Document> document = verb.call();

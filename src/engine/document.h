@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "hone/hone.h"
+#include "judge/watch.h"
 #include "report/style.h"
 
 namespace hone::engine {
@@ -19,11 +20,19 @@ Document document_of(const Report& report, const Common& common, int exit_code) 
 }
 
 /// Tells the caller what is being done, for verbs that have nothing to count.
-inline void announce(const Common& common, const std::string& doing) {
+inline void announce(const Common& common, const std::string& doing, double left_s = -1) {
   if (!common.progress) return;
   ProgressEvent event;
+  event.tried = -1;
   event.doing = doing;
+  event.left_s = left_s;
   common.progress(event);
+}
+
+/// A judgement that tells its caller where it stands, can be cancelled, and ends after `limit_s` (0: no limit).
+inline judge::Watch watch_of(const Common& common, double limit_s = 0) {
+  return judge::Watch(limit_s, common.cancel,
+                      [&common](const std::string& doing, double left_s) { announce(common, doing, left_s); });
 }
 
 }  // namespace hone::engine

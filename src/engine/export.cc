@@ -86,18 +86,18 @@ Result<Document> replay(const ReplayRequest& request) {
   HONE_TRY(engine::Bench bench, engine::open_bench(evidence.task, request));
   HONE_TRY(const judge::Entry entry,
            judge::enter(*bench.lane, bench.task, evidence.candidate, evidence.assignment));
+  const judge::Watch watch = engine::watch_of(request);
   judge::VerifyOptions options;
+  options.watch = &watch;
   options.allowed = {evidence.verdict.cls == judge::Class::C, evidence.verdict.cls == judge::Class::X};
   options.memory_options.allow_missing_tools = true;
   if (request.timing && !evidence.verdict.speeds.empty())
     options.performance = [&](const judge::Entry& e, judge::Verdict& v) -> Status {
-      engine::announce(request, "timing");
       engine::PerformanceOptions performance;
       performance.most_pairs = 8;
-      performance.cancel = request.cancel;
+      performance.watch = &watch;
       return engine::judge_performance(*bench.session, e, performance, v);
     };
-  engine::announce(request, "verifying");
   HONE_TRY(const judge::Verdict now, judge::verify(*bench.session, entry, options));
   const Answer answer = compare_verdicts(evidence.verdict, now);
   Document document;

@@ -17,6 +17,7 @@ Status judge_performance(runner::Session& session, const judge::Entry& entry, co
   gate.compare.margin = options.margin;
   gate.compare.check_linearity = true;
   gate.compare.cancel = options.cancel;
+  gate.watch = options.watch;
   gate.most_pairs = options.most_pairs;
   gate.slots_s_all = options.slots_s;
   const device::CpuFacts& facts = device::cpu_facts();

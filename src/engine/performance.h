@@ -16,6 +16,7 @@ struct PerformanceOptions {
   int most_pairs = 32;     ///< sequential looks go on to here while the answer is unclear; 8: one look
   double margin = 0.01;
   const std::atomic<bool>* cancel = nullptr;
+  const judge::Watch* watch = nullptr;
 };
 
 /// Fills speeds, geometric mean and answer. A candidate that fails while timed is the verdict's failure.

@@ -7,11 +7,13 @@
 namespace hone {
 
 Result<VerifyResult> verify(const VerifyRequest& request) {
-  engine::announce(request, "building the reference");
+  if (!(request.limit_s >= 0)) return usage_error("the time limit must not be negative", "0 means no limit");
+  const judge::Watch watch = engine::watch_of(request, request.limit_s);
+  watch.tell("building the reference");
   HONE_TRY(engine::Bench bench, engine::open_bench(request.task, request));
   HONE_TRY(const candidate::Candidate candidate, candidate::read(request.candidate));
   HONE_TRY(const candidate::Assignment assignment, engine::choose(candidate, bench.task, request.tunables));
-  engine::announce(request, "building the candidate");
+  watch.tell("building the candidate");
   HONE_TRY(const judge::Entry entry, judge::enter(*bench.lane, bench.task, candidate, assignment));
   judge::VerifyOptions options;
   options.seed = request.seed;
@@ -21,13 +23,12 @@ Result<VerifyResult> verify(const VerifyRequest& request) {
   options.statics.unsafe = request.unsafe;
   if (request.timing)
     options.performance = [&](const judge::Entry& e, judge::Verdict& v) -> Status {
-      engine::announce(request, "timing against the baseline");
       engine::PerformanceOptions performance;
       performance.slots_s = request.slots_s;
-      performance.cancel = request.cancel;
+      performance.watch = &watch;
       return engine::judge_performance(*bench.session, e, performance, v);
     };
-  engine::announce(request, "verifying on fresh draws");
+  options.watch = &watch;
   HONE_TRY(judge::Verdict verdict, judge::verify(*bench.session, entry, options));
   report::VerdictReport report{bench.task.name, request.candidate, std::move(verdict), {}, {}};
   if (request.faster_than > 0) report.faster_than = request.faster_than;

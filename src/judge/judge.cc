@@ -52,7 +52,8 @@ class Docket {
   Verdict& verdict() { return verdict_; }
   Verdict finish() {
     verdict_.correct = !failed();
-    if (failed() && verdict_.cls != Class::C && verdict_.cls != Class::X) verdict_.cls = Class::wrong;
+    if (failed() && is_out_of_time(*verdict_.failure)) verdict_.cls = Class::undecided;
+    else if (failed() && verdict_.cls != Class::C && verdict_.cls != Class::X) verdict_.cls = Class::wrong;
     verdict_.total_ms = entry_ms_ + ms_since(start_ns_);
     return std::move(verdict_);
   }
@@ -264,18 +265,25 @@ namespace {
 /// Every draw of a verify, made, run and forgotten in turn.
 class Verification {
  public:
-  Verification(runner::Session& session, const Entry& entry, const VerifyOptions& options, std::uint64_t seed)
-      : session_(session), options_(options), seed_(seed), ledger_(options.budget), trial_(session, entry.program) {}
+  Verification(runner::Session& session, const Entry& entry, const VerifyOptions& options, const Watch& watch,
+               std::uint64_t seed)
+      : session_(session), options_(options), watch_(watch), seed_(seed), ledger_(options.budget),
+        trial_(session, entry.program) {}
 
   Result<std::optional<Failure>> run() {
     const task::Task& task = session_.task();
     HONE_TRY(std::vector<SizedCase> cases, by_size(task, task.cases));
+    const bool hidden = options_.hidden && task.hidden.draws > 0;
+    expect(cases);
+    if (hidden) left_out_.push_back("hidden shapes");
     for (const SizedCase& one : cases) {
       HONE_TRY(std::optional<Failure> failure, run_case(one, &one == &cases.front()));
       if (failure) return failure;
     }
-    if (!options_.hidden || task.hidden.draws == 0) return std::optional<Failure>();
+    if (!hidden) return std::optional<Failure>();
     HONE_TRY(hidden_, hidden_cases(task, derived_seed(seed_, 0x48494444), clocked_, options_.oracle_s));
+    left_out_.clear();
+    expect(hidden_);
     for (const SizedCase& one : hidden_) {
       HONE_TRY(std::optional<Failure> failure, run_case(one, false));
       if (failure) return failure;
@@ -287,6 +295,22 @@ class Verification {
   const std::vector<SizedCase>& hidden() const { return hidden_; }
 
  private:
+  /// Cases that are to come: what is left out when the time is over.
+  void expect(const std::vector<SizedCase>& cases) {
+    for (const SizedCase& one : cases) {
+      left_out_.push_back("case " + one.task_case.label);
+      for (const task::Distribution d : task::distributions_for(session_.task()))
+        most_draws_ += draws_for(one, options_.effort, d);
+    }
+  }
+  /// Before each draw: whether there is time for it.
+  Result<std::optional<Failure>> in_time(const SizedCase& one, task::Distribution d) {
+    HONE_CHECK(watch_.next(fmt::format("correctness: case {}, {}, draw {}", one.task_case.label, task::name_of(d), draws_ + 1)));
+    if (!watch_.over()) return std::optional<Failure>();
+    return std::optional(out_of_time(watch_, "correctness",
+                                     fmt::format("{} of at most {} draws were done", draws_, most_draws_), left_out_));
+  }
+
   Result<std::optional<Failure>> run_case(const SizedCase& one, bool first) {
     HONE_TRY(const std::unique_ptr<CaseArenas> arenas, CaseArenas::make(session_, one.task_case.dims));
     double truth_ms = 0;
@@ -300,15 +324,17 @@ class Verification {
         spent_ms_ += one.task_case.time ? cost_ms : 0;
       }
       for (const int i : side_by_side(n)) {
+        HONE_TRY(failure, in_time(one, d));
         if (failure) break;
         DrawName name{one.task_case.label, one.task_case.dims, {draw_seed(one.task_case.label, d, i), d, 0}};
         HONE_TRY(const ReadyDraw draw, make_ready(session_, std::move(name), arenas->side(i),
                                                   i == 0 && d == task::Distribution::nominal));
         truth_ms = std::max(truth_ms, draw.prepared.truth_ms);
         HONE_TRY(failure, trial_.run(draw, &ledger_));
+        ++draws_;
         if (!options_.keep_draws) HONE_CHECK(session_.oracle().forget(draw.prepared.id));
         // One dear draw is enough where a second would take seconds.
-        if (one.size == SizedCase::Size::large && truth_ms * kEvaluations > kDearDraw_ms) break;
+        if (failure || (one.size == SizedCase::Size::large && truth_ms * kEvaluations > kDearDraw_ms)) break;
       }
       if (failure) break;
       if (const auto wrong = ledger_.close(one.task_case.label, d)) {
@@ -318,6 +344,7 @@ class Verification {
     }
     trial_.release();
     clocked_.push_back({one, truth_ms});
+    if (!failure) std::erase(left_out_, "case " + one.task_case.label);
     return failure;
   }
 
@@ -330,8 +357,11 @@ class Verification {
   static constexpr double kDearDraw_ms = 1500;
   runner::Session& session_;
   const VerifyOptions& options_;
+  const Watch& watch_;
   std::uint64_t seed_;
   double spent_ms_ = 0;
+  int draws_ = 0, most_draws_ = 0;
+  std::vector<std::string> left_out_;
   Ledger ledger_;
   Trial trial_;
   std::vector<ClockedCase> clocked_;
@@ -353,7 +383,7 @@ std::vector<task::Case> memory_cases(const task::Task& task, const std::vector<S
   return out;
 }
 
-Status run_memory(runner::Session& session, const Entry& entry, const VerifyOptions& options,
+Status run_memory(runner::Session& session, const Entry& entry, const VerifyOptions& options, const Watch& watch,
                   const Verification& verification, std::uint64_t seed, Docket* docket) {
   docket->open("memory");
   if (!options.memory) {
@@ -361,10 +391,11 @@ Status run_memory(runner::Session& session, const Entry& entry, const VerifyOpti
     return {};
   }
   const std::uint64_t own = derived_seed(seed, 0x4D454D);
+  MemoryOptions memory = options.memory_options;
+  memory.watch = &watch;
   HONE_TRY(const MemoryReport report,
-           memory_gate(session, entry.program.resolved,
-                       memory_cases(session.task(), verification.hidden(), own, options.memory_options), own,
-                       options.memory_options));
+           memory_gate(session, entry.program.resolved, memory_cases(session.task(), verification.hidden(), own, memory),
+                       own, memory));
   if (report.failure) {
     docket->fail(*report.failure);
     return {};
@@ -387,14 +418,16 @@ Result<Verdict> verify(runner::Session& session, const Entry& entry, const Verif
   HONE_CHECK(run_static(session, entry, options.statics, &docket, &report));
   if (docket.failed()) return docket.finish();
 
+  const Watch unlimited;
+  const Watch& watch = options.watch ? *options.watch : unlimited;
   docket.open("correctness");
-  Verification verification(session, entry, options, seed);
+  Verification verification(session, entry, options, watch, seed);
   HONE_TRY(std::optional<Failure> failure, verification.run());
   if (!failure && !verification.ledger().any_nominal()) return no_valid_draw(session.task());
   conclude(report, options.allowed, verification.trial(), verification.ledger(), std::move(failure), &docket);
   if (docket.failed()) return docket.finish();
 
-  HONE_CHECK(run_memory(session, entry, options, verification, seed, &docket));
+  HONE_CHECK(run_memory(session, entry, options, watch, verification, seed, &docket));
   if (docket.failed()) return docket.finish();
 
   docket.open("performance");

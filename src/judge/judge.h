@@ -18,6 +18,7 @@
 #include "judge/memory_gate.h"
 #include "judge/static_gate.h"
 #include "judge/verdict.h"
+#include "judge/watch.h"
 #include "lane/lane.h"
 #include "runner/session.h"
 #include "task/task.h"
@@ -91,6 +92,7 @@ struct VerifyOptions {
   double oracle_s = 2;           ///< all evaluations of hidden cases, about
   double other_distributions_s = 2;  ///< of distributions beside nominal on timed cases, about
   bool keep_draws = false;       ///< truths stay with the oracle: for several candidates on one seed
+  const Watch* watch = nullptr;  ///< limit, progress, cancelling; none without. Running out is a failure "out_of_time"
   /// Times the candidate and fills speeds, geomean, answer; called once everything else passed. Empty: no timing.
   std::function<Status(const Entry&, Verdict&)> performance;
 };

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "judge/admission.h"
+#include "judge/performance.h"
 #include "judge/reasons.h"
 #include "judge/trial.h"
 #include "lane/cpu/sanitize.h"
@@ -309,6 +310,96 @@ TEST_F(Judge, ThePerformanceGateComesLastAndMayFail) {
   const Verdict wrong = verified(kHead + "}\n", options);
   EXPECT_EQ(wrong.failure->reason, "unwritten");
   EXPECT_EQ(asked, 1);  // not reached
+}
+
+// Right, but each call takes 20 ms at least: a whole verify of it takes some hundred calls.
+const std::string kSlow = "#include <cmath>\n" + kHead +
+                          "  volatile double sink = N;\n  for (int i = 0; i < 2000000; ++i) sink = std::sqrt(sink + i);\n"
+                          "  for (int i = 0; i < N; ++i) y[i] = (scale + x[i]) * x[i];\n" + kCount + "}\n";
+
+TEST_F(Judge, ASlowCandidateThatRunsOutOfTimeIsUndecidedNotRight) {
+  std::vector<std::string> told;
+  const Watch watch(0.5, nullptr, [&](const std::string& doing, double left_s) {
+    told.push_back(doing);
+    EXPECT_LE(left_s, 0.5);
+  });
+  VerifyOptions options;
+  options.watch = &watch;
+  bool timed = false;
+  options.performance = [&](const Entry&, Verdict&) -> Status {
+    timed = true;
+    return {};
+  };
+  const Verdict v = verified(kSlow, options);
+  expect_failure(v, "correctness", "out_of_time");
+  EXPECT_EQ(v.cls, Class::undecided);
+  EXPECT_FALSE(timed);
+  const Json& evidence = v.failure->evidence;
+  EXPECT_EQ(evidence["limit_s"], 0.5);
+  const std::regex done("([0-9]+) of at most ([0-9]+) draws were done");
+  const std::string said = evidence["done"];
+  std::smatch match;
+  ASSERT_TRUE(std::regex_match(said, match, done)) << said;
+  // Half a second holds 25 calls of 20 ms at most; the four cases alone have 16 draws of each distribution.
+  EXPECT_LT(std::stoi(match[1]), 26);
+  EXPECT_GT(std::stoi(match[1]), 0);
+  EXPECT_GT(std::stoi(match[2]), 3 * 16);
+  const auto left = evidence["left_out"].get<std::vector<std::string>>();
+  EXPECT_NE(std::find(left.begin(), left.end(), "case N=5000"), left.end()) << evidence;
+  EXPECT_NE(std::find(left.begin(), left.end(), "hidden shapes"), left.end()) << evidence;
+  EXPECT_LT(v.total_ms, 5000);
+  ASSERT_FALSE(told.empty());
+  EXPECT_TRUE(told.front().starts_with("correctness: case N=")) << told.front();
+
+  // The same one is right when there is time.
+  VerifyOptions patient;
+  patient.effort = {1, 1, 1};
+  patient.hidden = false;
+  const Verdict right = verified(kSlow, patient);
+  EXPECT_TRUE(right.correct) << right.failure->message;
+}
+
+TEST_F(Judge, TimingThatDoesNotFinishIsNoPass) {
+  VerifyOptions options;
+  options.performance = [&](const Entry& entry, Verdict& verdict) -> Status {
+    const Watch over(1e-9);
+    PerformanceOptions timing;
+    timing.watch = &over;
+    return time_cases(*court().session, entry, timing, verdict);
+  };
+  const Verdict v = verified(kGood, options);
+  expect_failure(v, "performance", "out_of_time");
+  EXPECT_EQ(v.cls, Class::undecided);
+  EXPECT_EQ(v.failure->evidence["done"], "0 of 1 cases were timed");
+  EXPECT_TRUE(to_json(v)["speedup"].is_null());
+}
+
+TEST_F(Judge, CancellingEndsAVerifyAtTheNextDraw) {
+  const std::atomic<bool> cancel{true};
+  const Watch watch(0, &cancel);
+  VerifyOptions options;
+  options.watch = &watch;
+  options.memory = false;
+  auto entry = court().enter_source(kGood);
+  ASSERT_TRUE(entry.ok());
+  const auto verdict = verify(*court().session, *entry, options);
+  ASSERT_FALSE(verdict.ok());
+  EXPECT_EQ(verdict.error().code, ErrorCode::cancelled);
+}
+
+TEST_F(Judge, TheMemoryGateThatRunsOutOfTimeSaysHowFarItCame) {
+  auto entry = court().enter_source(kGood);
+  ASSERT_TRUE(entry.ok());
+  const Watch over(1e-9);
+  MemoryOptions options;
+  options.watch = &over;
+  options.allow_missing_tools = true;
+  const auto report = memory_gate(*court().session, entry->program.resolved, court().session->task().cases, 5, options);
+  ASSERT_TRUE(report.ok()) << report.error().text();
+  ASSERT_TRUE(report->failure.has_value());
+  EXPECT_EQ(report->failure->gate, "memory");
+  EXPECT_EQ(report->failure->reason, "out_of_time");
+  EXPECT_TRUE(report->failure->evidence["done"].get<std::string>().starts_with("0 of ")) << report->failure->evidence;
 }
 
 TEST_F(Judge, TheMemoryGateSeesWhatRunsDoNot) {

@@ -195,11 +195,20 @@ Result<MemoryReport> memory_gate(runner::Session& session, const candidate::Reso
   }
 
   MemoryGate gate(session, resolved, options);
-  for (const Tool tool : tools_for(resolved)) {
+  const Watch unlimited;
+  const Watch& watch = options.watch ? *options.watch : unlimited;
+  const std::vector<Tool> tools = tools_for(resolved);
+  for (const Tool tool : tools) {
     HONE_TRY(const bool usable, gate.usable(tool, &report));
     if (!usable) continue;
     const std::size_t missing_before = report.missing.size();
     for (const Drawn& draw : draws) {
+      HONE_CHECK(watch.next(fmt::format("memory: {} sanitizer, case {}", lane::name_of(tool), draw.name.case_label)));
+      if (watch.over()) {
+        report.failure = out_of_time(watch, "memory",
+                                     fmt::format("{} of {} sanitized runs were done", report.runs, tools.size() * draws.size()), {});
+        break;
+      }
       HONE_TRY(report.failure, gate.run(tool, draw.name, draw.prepared, &report));
       if (report.failure) break;
       if (report.missing.size() > missing_before) break;

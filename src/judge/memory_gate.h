@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "candidate/candidate.h"
 #include "judge/verdict.h"
+#include "judge/watch.h"
 #include "runner/session.h"
 #include "task/task.h"
 
@@ -19,6 +20,7 @@ struct MemoryOptions {
   std::int64_t largest_bytes = std::int64_t{4} << 20;  ///< of all tensors of a case run here
   double largest_truth_ms = 60;      ///< sanitized code is 50 to 150 times slower
   int most_cases = 4;
+  const Watch* watch = nullptr;      ///< asked before each run; none without
 };
 
 struct MemoryReport {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "base/clock.h"
@@ -49,6 +50,15 @@ candidate::Failure while_timed(candidate::Failure failure, const task::Case& on)
   failure.evidence["case"] = on.label;
   if (const Reason* reason = find_reason(failure.gate, failure.reason)) failure.evidence["next"] = reason->next;
   return failure;
+}
+
+candidate::Failure timing_cut(const Watch& watch, const task::Task& task, std::size_t done) {
+  std::vector<std::string> timed;
+  for (const task::Case& on : task.cases)
+    if (on.time) timed.push_back("case " + on.label);
+  const std::string said = fmt::format("{} of {} cases were timed", done, timed.size());
+  timed.erase(timed.begin(), timed.begin() + static_cast<std::ptrdiff_t>(done));
+  return out_of_time(watch, "performance", said, timed);
 }
 
 }  // namespace
@@ -102,13 +112,34 @@ Status time_cases(runner::Session& session, const Entry& entry, const Performanc
   measure::CompareOptions compare = options.compare;
   const auto timed = std::count_if(task.cases.begin(), task.cases.end(), [](const task::Case& c) { return c.time; });
   if (options.slots_s_all > 0 && timed > 0) compare.slots_s = options.slots_s_all / static_cast<double>(timed);
+  const Watch unlimited;
+  const Watch& watch = options.watch ? *options.watch : unlimited;
+  const auto cancelled = [&] {
+    return watch.cancelled() || (options.compare.cancel && options.compare.cancel->load());
+  };
+  // What measure asks between pairs cannot end a sequence of looks; cancelling does, without a half-made comparison.
+  std::atomic<bool> cut{false};
+  std::string doing;
+  compare.cancel = &cut;
+  compare.stop = [&](const std::vector<double>& ratios) {
+    watch.tell(fmt::format("{}, {} pairs of processes", doing, ratios.size()));
+    cut = watch.over() || cancelled();
+    return options.compare.stop && options.compare.stop(ratios);
+  };
   verdict.speeds.clear();
   for (const task::Case& on : task.cases) {
     if (!on.time) continue;
+    doing = "performance: case " + on.label;
+    HONE_CHECK(watch.next(doing));
+    cut = watch.over() || cancelled();
     auto seen = options.sequential
                     ? measure::compare_sequential(session, session.baseline(), entry.program, on, compare,
                                                   options.most_pairs)
                     : measure::compare(session, session.baseline(), entry.program, on, compare);
+    if (!seen.ok() && seen.error().code == ErrorCode::cancelled && !cancelled()) {
+      verdict.failure = timing_cut(watch, task, verdict.speeds.size());
+      break;
+    }
     if (!seen.ok()) return std::move(seen).error();
     if (seen->failure) {
       verdict.failure = while_timed(std::move(*seen->failure), on);
@@ -122,7 +153,8 @@ Status time_cases(runner::Session& session, const Entry& entry, const Performanc
       break;
     }
   }
-  if (!verdict.failure) conclude_speeds(verdict, compare.margin);
+  if (verdict.failure) verdict.answer = Answer::invalid;  // no mean over some of the cases
+  else conclude_speeds(verdict, compare.margin);
   verdict.timing_ms += static_cast<double>(monotonic_ns() - start) * 1e-6;
   return {};
 }

@@ -18,6 +18,7 @@ struct PerformanceOptions {
   double slots_s_all = 0;       ///< > 0: slot time of all timed cases together, split evenly
   double physics_bytes_per_s = 0;  ///< theoretical memory bandwidth; 0: no physics check
   double cache_bytes = 0;       ///< what may have stayed in the caches
+  const Watch* watch = nullptr; ///< asked after each pair of processes; none without
 };
 
 /// Fills speeds (one a timed case), geomean with its interval, answer, timing_ms; and failure when the candidate

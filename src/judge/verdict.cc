@@ -8,7 +8,7 @@
 namespace hone::judge {
 namespace {
 
-constexpr std::array kClasses = {"A", "B", "C", "X", "wrong"};
+constexpr std::array kClasses = {"A", "B", "C", "X", "wrong", "undecided"};
 constexpr std::array kDepths = {"screen", "verify"};
 constexpr std::array kAnswers = {"faster", "slower", "same", "undecided", "invalid"};
 constexpr std::array kStates = {"pass", "fail", "skipped"};
@@ -156,8 +156,8 @@ Json to_json(const Verdict& verdict, bool with_samples) {
               {"class", name_of(verdict.cls)},
               {"depth", name_of(verdict.depth)},
               {"answer", name_of(verdict.answer)}};
-  // Without a timed case there is no ratio; "1" would read as a measurement.
-  out["speedup"] = verdict.speeds.empty() ? Json()
+  // Without a valid timing there is no ratio; "1" would read as a measurement.
+  out["speedup"] = verdict.speeds.empty() || verdict.answer == Answer::invalid ? Json()
                                           : Json{{"ratio", number(verdict.geomean)},
                                                  {"low", number(verdict.geomean_low)},
                                                  {"high", number(verdict.geomean_high)}};

@@ -10,8 +10,9 @@
 
 namespace hone::judge {
 
-/// A: bitwise r. B: within budget. C: right but less precise. X: work removed. DESIGN.md §7.
-enum class Class { A, B, C, X, wrong };
+/// A: bitwise r. B: within budget. C: right but less precise. X: work removed. DESIGN.md §7. undecided: time ran out
+/// before anything could be said, which counts as not correct.
+enum class Class { A, B, C, X, wrong, undecided };
 const char* name_of(Class c);
 
 enum class Depth { screen, verify };

@@ -38,13 +38,16 @@ std::size_t width_of(const std::vector<Part>& parts) {
 
 std::string progress_line(const ProgressState& s, const Style& style, int width) {
   std::vector<Part> parts;
-  parts.push_back({fmt::format("{} tried", s.tried), 3});
-  if (s.failed > 0) parts.push_back({fmt::format("{} failed", s.failed), 1});
-  parts.push_back(s.best ? Part{"best " + ratio_text(s.best->ratio, s.best->low, s.best->high), 4,
-                                s.best->low > 1 ? Paint::good : Paint::plain}
-                         : Part{"none correct yet", 2});
+  const bool search = s.tried >= 0;
+  if (search) {
+    parts.push_back({fmt::format("{} tried", s.tried), 3});
+    if (s.failed > 0) parts.push_back({fmt::format("{} failed", s.failed), 1});
+    parts.push_back(s.best ? Part{"best " + ratio_text(s.best->ratio, s.best->low, s.best->high), 4,
+                                  s.best->low > 1 ? Paint::good : Paint::plain}
+                           : Part{"none correct yet", 2});
+  }
   parts.push_back(s.left_s ? Part{seconds_text(*s.left_s) + " left", 3} : Part{seconds_text(s.elapsed_s), 3});
-  if (!s.running.empty()) parts.push_back({scrub(s.running, 120), 0, Paint::dim});
+  if (!s.running.empty()) parts.push_back({scrub(s.running, 120), search ? 0 : 4, Paint::dim});
   const auto limit = static_cast<std::size_t>(std::max(width, 1));
   while (parts.size() > 1 && width_of(parts) > limit)
     parts.erase(std::min_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.worth < b.worth; }));

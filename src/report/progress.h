@@ -14,7 +14,7 @@
 namespace hone::report {
 
 struct ProgressState {
-  std::int64_t tried = 0, failed = 0;
+  std::int64_t tried = 0, failed = 0;  ///< tried -1: no search, so neither counts nor a best
   struct Best {
     double ratio = 1, low = 1, high = 1;
   };

@@ -104,6 +104,15 @@ TEST(Progress, TheLineHoldsCountsBestIntervalAndTimeLeft) {
   EXPECT_EQ(progress_line(fresh, {}, 200), "0 tried  none correct yet  2 min 05 s");
 }
 
+TEST(Progress, WhatSearchesNothingShowsTimeAndWhatItDoes) {
+  ProgressState s;
+  s.tried = -1;
+  s.left_s = 287;
+  s.running = "correctness: case N=4096, nominal, draw 3";
+  EXPECT_EQ(progress_line(s, {}, 200), "4 min 47 s left  correctness: case N=4096, nominal, draw 3");
+  EXPECT_EQ(progress_line(s, {}, 45), "correctness: case N=4096, nominal, draw 3") << "the time goes first";
+}
+
 TEST(Progress, NoLineIsWiderThanTheTerminal) {
   for (int width = 1; width < 120; ++width)
     for (const bool color : {false, true})

@@ -93,6 +93,8 @@ std::string time_spent(const judge::Verdict& v) {
 
 std::string head_line(const VerdictReport& report, const Style& style) {
   const judge::Verdict& v = report.verdict;
+  if (v.cls == judge::Class::undecided && v.failure)
+    return paint(style, Paint::warn, fmt::format("UNDECIDED at the {} gate: {}", v.failure->gate, v.failure->reason));
   if (v.failure && !v.correct)
     return paint(style, Paint::bad, fmt::format("FAILED at the {} gate: {}", v.failure->gate, v.failure->reason));
   if (!v.correct) return paint(style, Paint::bad, "WRONG");
@@ -240,7 +242,7 @@ Json to_json(const CompareReport& report) {
   out["comparisons"] = Json::array();
   for (const Comparison& c : report.comparisons) {
     Json one = {{"a", c.a}, {"b", c.b}, {"answer", judge::name_of(c.answer)}};
-    one["speedup"] = c.failure || c.speeds.empty() ? Json() : interval_json(c.geomean, c.geomean_low, c.geomean_high);
+    one["speedup"] = c.failure || c.answer == Answer::invalid || c.speeds.empty() ? Json() : interval_json(c.geomean, c.geomean_low, c.geomean_high);
     one["failure"] = !c.failure ? Json()
                                 : Json{{"gate", c.failure->gate}, {"reason", c.failure->reason},
                                        {"message", c.failure->message}, {"evidence", c.failure->evidence}};

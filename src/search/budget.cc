@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "base/text.h"
@@ -16,15 +15,6 @@ constexpr const char* kUnderstood =
 
 Error bad(std::string_view part, const char* why) {
   return usage_error(fmt::format("--budget '{}': {}", part, why), kUnderstood);
-}
-
-/// The number at the front; `unit` is what follows it.
-std::optional<double> leading_number(std::string_view text, std::string_view& unit) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
-  unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  return value;
 }
 
 Status parse_target(std::string_view part, std::string_view value, Budget& budget) {
@@ -50,7 +40,7 @@ Status parse_part(std::string_view part, Budget& budget) {
     budget.evaluations = static_cast<std::int64_t>(*value);
     return {};
   }
-  const double factor = unit == "ms" ? 1e-3 : unit == "s" ? 1 : unit == "m" || unit == "min" ? 60 : unit == "h" ? 3600 : 0;
+  const double factor = seconds_in(unit);
   if (factor == 0 && unit.empty()) return bad(part, "a number without a unit");
   if (factor == 0) return bad(part, "an unknown unit");
   if (budget.seconds) return bad(part, "a second time");

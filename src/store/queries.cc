@@ -26,7 +26,7 @@ EvaluationRow row_of(const Statement& s) {
   row.candidate = s.integer(1);
   row.depth = word(s.text(2), {judge::Depth::screen, judge::Depth::verify}, judge::Depth::screen);
   row.correct = s.integer(3) != 0;
-  row.cls = word(s.text(4), {Class::A, Class::B, Class::C, Class::X}, Class::wrong);
+  row.cls = word(s.text(4), {Class::A, Class::B, Class::C, Class::X, Class::undecided}, Class::wrong);
   row.answer = word(s.text(5), {Answer::faster, Answer::slower, Answer::same, Answer::invalid}, Answer::undecided);
   row.ratio = s.real(6);
   row.low = s.real(7);

@@ -78,6 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"Compiler", {"verify", ".", "candidates/good.cpp", "--compiler", "icc"}, {"g++", "clang++"}},
         Mistake{"Budget", {"optimize", ".", "--budget", "soon"}, {"soon", "60s"}},
         Mistake{"Proposer", {"optimize", ".", "--proposers", "decent"}, {"decent", "descent"}},
+        Mistake{"TimeLimit", {"verify", ".", "candidates/good.cpp", "--time-limit", "300"}, {"300", "20min"}},
         Mistake{"Margin", {"optimize", ".", "--margin", "2"}, {"--margin"}},
         Mistake{"OneToCompare", {"compare", ".", "candidates/good.cpp"}, {"two"}},
         Mistake{"NoArchive", {"runs"}, {"archive.db"}}, Mistake{"NoArchiveToShow", {"show"}, {"archive.db"}},

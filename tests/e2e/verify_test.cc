@@ -38,6 +38,35 @@ TEST(Verify, WrongIsOneAndShowsTheElement) {
   EXPECT_TRUE(failure["evidence"].contains("seed")) << failure;
 }
 
+TEST(Verify, OutOfTimeIsOneAndSaysHowFarItCame) {
+  const Folder folder;
+  write_task(folder);
+  // Right, but 50 ms a call, of which a verify makes more than a hundred.
+  folder.write("slow.cpp", R"(#include <cmath>
+// hone:function running_maximum
+extern "C" void running_maximum(const float* x, float* y, int N) {
+  volatile double sink = N;
+  for (int i = 0; i < 5000000; ++i) sink = std::sqrt(sink + i);
+  for (int i = 0; i < N; ++i) y[i] = i == 0 || y[i - 1] < x[i] ? x[i] : y[i - 1];
+}
+)");
+  const std::vector<std::string> args = {"verify", ".", "slow.cpp", "--time-limit", "1.5s"};
+  const Ran text = hone(folder, args);
+  EXPECT_EQ(text.code, 1) << text.all();
+  EXPECT_NE(text.out.find("UNDECIDED at the correctness gate: out_of_time"), std::string::npos) << text.all();
+  EXPECT_NE(text.out.find("draws were done"), std::string::npos) << text.all();
+  EXPECT_NE(text.out.find("--time-limit"), std::string::npos) << text.all();
+  EXPECT_LT(text.seconds, 30) << text.all();
+  std::vector<std::string> json = args;
+  json.push_back("--json");
+  const Ran ran = hone(folder, json);
+  EXPECT_EQ(ran.code, 1) << ran.all();
+  EXPECT_EQ(against_schema(ran.json(), "verdict"), "");
+  EXPECT_FALSE(ran.json()["accepted"]);
+  EXPECT_EQ(ran.json()["verdict"].value("class", ""), "undecided");
+  EXPECT_TRUE(strays().empty());
+}
+
 TEST(Verify, ASeedDrawsTheSameAgain) {
   const Folder folder;
   write_task(folder);
