@@ -274,7 +274,6 @@ TEST_F(Judge, LowerPrecisionIsClassC) {
       "static float low(float v) { unsigned b; __builtin_memcpy(&b, &v, 4); b = (b + 0x1000u) & 0xFFFFE000u; "
       "__builtin_memcpy(&v, &b, 4); return v; }\n" + kHead +
       "  for (int i = 0; i < N; ++i) y[i] = scale * x[i] + low(x[i]) * low(x[i]);\n" + kCount + "}\n";
-  ASSERT_TRUE(court().session->enable_lower_class().ok());
   const Verdict refused = verified(source);
   expect_failure(refused, "correctness", "less_precise");
   EXPECT_EQ(refused.cls, Class::C);

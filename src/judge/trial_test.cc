@@ -60,7 +60,6 @@ class Scripted final : public runner::Session {
   lane::Lane& lane() override { std::abort(); }
   runner::Oracle& oracle() override { return oracle_; }
   const runner::Program& baseline() override { return program_; }
-  Result<bool> enable_lower_class() override { return false; }
   Result<runner::RunnerOutcome> start_runner(Who, const runner::Program&, int) override {
     ++started;
     return runner::RunnerOutcome(std::make_unique<IdleRunner>());

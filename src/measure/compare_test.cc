@@ -134,7 +134,6 @@ class FakeSession final : public runner::Session {
   lane::Lane& lane() override { std::abort(); }
   runner::Oracle& oracle() override { return fake_oracle; }
   const runner::Program& baseline() override { return program_; }
-  Result<bool> enable_lower_class() override { return false; }
   Result<runner::RunnerOutcome> start_runner(Who who, const runner::Program&, int) override {
     const std::lock_guard lock(mutex_);  // both sides of a pair start at once
     ++started;

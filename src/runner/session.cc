@@ -80,11 +80,11 @@ class SessionImpl final : public Session {
       HONE_TRY(const candidate::Candidate own, candidate::read((task_.folder / task_.baseline).string()));
       HONE_CHECK(add(own, task_, Build::candidate, "the baseline " + task_.baseline));
     }
-    if (const auto lower = next_lower(task_.precision)) {
+    const auto lower = next_lower(task_.precision);
+    if (lower) {
       task::Task less_precise = task_;
       less_precise.precision = *lower;
       HONE_CHECK(add(reference, less_precise, Build::rounded, "the reference one class less precise"));
-      has_lower_ = true;
     }
     std::vector<std::future<Result<std::string>>> builds;
     for (const Job& job : jobs)
@@ -103,7 +103,7 @@ class SessionImpl final : public Session {
     OracleOptions oracle_options;
     oracle_options.truth_object = objects[0];
     oracle_options.rounded_object = objects[1];
-    if (has_lower_) oracle_options.lower_object = objects[3];
+    if (lower) oracle_options.lower_object = objects[3];
     HONE_TRY(oracle_, Oracle::start(task_, oracle_options));
     wire::JailSpec spec;
     spec.unsafe = options_.unsafe;
@@ -116,7 +116,6 @@ class SessionImpl final : public Session {
   lane::Lane& lane() override { return *options_.lane; }
   Oracle& oracle() override { return *oracle_; }
   const Program& baseline() override { return baseline_; }
-  Result<bool> enable_lower_class() override { return has_lower_; }
 
   Result<RunnerOutcome> start_runner(Who who, const Program& program, int threads_hint) override {
     RunnerStart start;
@@ -158,7 +157,6 @@ class SessionImpl final : public Session {
   SessionOptions options_;
   std::vector<int> cpus_;
   Program baseline_;
-  bool has_lower_ = false;
   std::unique_ptr<Oracle> oracle_;
   std::optional<wire::Jail> candidate_jail_, baseline_jail_;
 };

@@ -51,7 +51,7 @@ using RunnerOutcome = std::variant<std::unique_ptr<Runner>, candidate::Failure>;
 
 class Session {
  public:
-  /// Builds t and r of the task's reference, starts the oracle and two jails. A reference that does not build or
+  /// Builds t and r of the task's reference, and r of the next lower class where there is one, starts the oracle and two jails. A reference that does not build or
   /// crashes is a usage error that says where.
   static Result<std::unique_ptr<Session>> open(const task::Task& task, const SessionOptions& options);
   virtual ~Session() = default;
@@ -61,8 +61,6 @@ class Session {
   virtual Oracle& oracle() = 0;
   /// The baseline as a program (built in its storage types with the default flags).
   virtual const Program& baseline() = 0;
-  /// Adds r of the next lower class to the oracle, so that class C can be told; false when there is none.
-  virtual Result<bool> enable_lower_class() = 0;
 
   enum class Who { candidate, baseline };
   virtual Result<RunnerOutcome> start_runner(Who who, const Program& program, int threads_hint) = 0;
