@@ -19,6 +19,14 @@ using candidate::Failure;
 
 double ms_since(std::int64_t start_ns) { return static_cast<double>(monotonic_ns() - start_ns) * 1e-6; }
 
+// Executed operations would have to be counted outside the candidate's process: virtual machines show no such hardware
+// counter, and valgrind knows no AVX-512 (docs/verdict.md).
+std::string flops_note(const task::Task& task, const lane::Lane& lane) {
+  if (task.work.min_flops.empty()) return "class X not assessed: the task states no min_flops";
+  return fmt::format("class X not assessed: the {} lane cannot count executed operations (min_flops = {})", lane.name(),
+                     task.work.min_flops);
+}
+
 /// Builds a verdict gate by gate; the first failure ends it.
 class Docket {
  public:
@@ -33,6 +41,7 @@ class Docket {
     if (!entry.failure)
       verdict_.identity = candidate::identity(entry.built.machine_code_hash, entry.program.resolved, session.task(),
                                               verdict_.device);
+    verdict_.flops_note = flops_note(session.task(), session.lane());
     for (const std::string& layer : session.sandbox_layers()) verdict_.sandbox.push_back(layer);
     entry_ms_ = entry.ms;
   }

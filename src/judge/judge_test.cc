@@ -45,6 +45,8 @@ dtype = "i32"
 shape = []
 [reference]
 source = { cpu = "reference.cpp" }
+[work]
+min_flops = "2*N"
 [limits]
 threads = 2
 call_s = 1
@@ -171,6 +173,7 @@ TEST_F(Judge, AnHonestVariantPassesBothDepths) {
   EXPECT_FALSE(v.identity.empty());
   EXPECT_FALSE(v.sandbox.empty());
   EXPECT_TRUE(v.errors.contains("y"));
+  EXPECT_EQ(v.flops_note, "class X not assessed: the cpu lane cannot count executed operations (min_flops = 2*N)");
   EXPECT_GT(v.errors["y"].size(), 1u);  // more distributions than the declared one
 }
 
