@@ -6,64 +6,22 @@
 #include <algorithm>
 #include <deque>
 
+#include "../../tests/fake_session.h"
+
 namespace hone::judge {
 namespace {
 
 using candidate::Failure;
 
-/// Every operation is our bug unless a test needs it.
-class NoOracle final : public runner::Oracle {
- public:
-  Result<runner::Arenas> make_arenas(const task::Dims&, runner::Side) override { return no(); }
-  Result<runner::Arenas> make_timing_arenas(const task::Dims&, std::int64_t) override { return no(); }
-  Status drop_arenas(std::uint64_t) override { return no(); }
-  Result<runner::Prepared> prepare(const runner::DrawKey&) override { return no(); }
-  Status forget(std::uint64_t) override { return no(); }
-  Status stage(std::uint64_t, std::uint64_t) override { return no(); }
-  Result<runner::DrawCheck> check(std::uint64_t, std::uint64_t) override { return no(); }
-  Result<runner::DrawCheck> check_bytes(std::uint64_t, const std::vector<std::string>&) override { return no(); }
-  Result<std::vector<std::string>> inputs_of(std::uint64_t) override { return no(); }
-  Result<std::vector<std::string>> truth_of(std::uint64_t, bool) override { return no(); }
-  Result<std::vector<double>> scalars_of(std::uint64_t) override { return no(); }
-  Status fill(std::uint64_t, std::uint64_t, std::int64_t, bool) override { return no(); }
-  Status collect(std::uint64_t, std::uint64_t, const std::vector<std::int64_t>&, const std::string&) override {
-    return no();
-  }
-  Result<std::vector<Settled>> settle(double, int) override { return no(); }
-  Result<std::string> freshness(std::uint64_t) override { return no(); }
-  std::int64_t resident_bytes() const override { return 0; }
-
- private:
-  static Error no() { return bug_error("not scripted"); }
-};
-
-class IdleRunner final : public runner::Runner {
- public:
-  Result<std::optional<Failure>> bind(const runner::Arenas&, const task::Dims&, const std::vector<double>&) override {
-    return std::optional<Failure>();
-  }
-  Result<runner::ReleaseOutcome> release(std::int64_t, double) override { return runner::ReleaseOutcome(runner::Release{}); }
-  std::int64_t peak_memory_bytes() const override { return 0; }
-};
-
 /// Answers run_draw from a script: empty text is a clean run with `bits` differing, else the failure of that name.
-class Scripted final : public runner::Session {
+class Scripted final : public testing::FakeSession {
  public:
   struct Step {
     std::string failure;
     std::int64_t bits = 0;
   };
   std::deque<Step> script;
-  int started = 0;
 
-  const task::Task& task() const override { return task_; }
-  lane::Lane& lane() override { std::abort(); }
-  runner::Oracle& oracle() override { return oracle_; }
-  const runner::Program& baseline() override { return program_; }
-  Result<runner::RunnerOutcome> start_runner(Who, const runner::Program&, int) override {
-    ++started;
-    return runner::RunnerOutcome(std::make_unique<IdleRunner>());
-  }
   Result<std::variant<runner::DrawCheck, Failure>> run_draw(runner::Runner&, const runner::Arenas&,
                                                             const runner::Prepared&) override {
     const Step step = script.empty() ? Step{} : script.front();
@@ -78,16 +36,9 @@ class Scripted final : public runner::Session {
     check.outputs[0].reference_exact = false;
     return std::variant<runner::DrawCheck, Failure>(std::move(check));
   }
-  std::vector<std::string> sandbox_layers() const override { return {}; }
-  std::vector<int> runner_cpus(int) const override { return {}; }
-
- private:
-  task::Task task_;
-  NoOracle oracle_;
-  runner::Program program_;
 };
 
-class TrialTest : public testing::Test {
+class TrialTest : public ::testing::Test {
  protected:
   std::optional<Failure> run(bool twice = false) {
     auto result = trial_.run(draw(twice), &ledger_);

@@ -4,10 +4,10 @@
 #include <signal.h>
 
 #include <cmath>
-#include <mutex>
 #include <random>
 #include <set>
 
+#include "../../tests/fake_session.h"
 #include "candidate/candidate.h"
 #include "task/task_file.h"
 
@@ -50,14 +50,10 @@ struct Behaviour {
 
 constexpr double kEmpty_ns = 70e3;  // of one release: measured, cpu_facts §3
 
-class FakeRunner final : public runner::Runner {
+class TimedRunner final : public testing::FakeRunner {
  public:
-  FakeRunner(const Behaviour& b, std::mt19937_64& random) : b_(b), random_(random) {
+  TimedRunner(const Behaviour& b, std::mt19937_64& random) : b_(b), random_(random) {
     bias_ = 1 + b.process_bias * std::normal_distribution<>()(random_);
-  }
-  Result<std::optional<candidate::Failure>> bind(const runner::Arenas&, const task::Dims&,
-                                                 const std::vector<double>&) override {
-    return std::optional<candidate::Failure>();
   }
   Result<runner::ReleaseOutcome> release(std::int64_t calls, double) override {
     if (b_.crash_after >= 0 && released_++ >= b_.crash_after)
@@ -71,7 +67,6 @@ class FakeRunner final : public runner::Runner {
     const double work = (twice ? 2 : 1) * n * b_.call_ns * bias_ * (1 + b_.noise * std::normal_distribution<>()(random_));
     return runner::ReleaseOutcome(runner::Release{work + kEmpty_ns, work * b_.inside_share});
   }
-  std::int64_t peak_memory_bytes() const override { return 0; }
 
  private:
   Behaviour b_;
@@ -80,24 +75,15 @@ class FakeRunner final : public runner::Runner {
   int released_ = 0;
 };
 
-class FakeOracle final : public runner::Oracle {
+class TimingOracle final : public testing::FakeOracle {
  public:
   bool wrong_timed = false;
-  Result<runner::Arenas> make_arenas(const task::Dims&, runner::Side) override { return runner::Arenas{}; }
   Result<runner::Arenas> make_timing_arenas(const task::Dims&, std::int64_t sets) override {
     runner::Arenas a;
     a.layout.sets = sets;
     return a;
   }
   Status drop_arenas(std::uint64_t) override { return {}; }
-  Result<runner::Prepared> prepare(const runner::DrawKey&) override { return runner::Prepared{}; }
-  Status forget(std::uint64_t) override { return {}; }
-  Status stage(std::uint64_t, std::uint64_t) override { return {}; }
-  Result<runner::DrawCheck> check(std::uint64_t, std::uint64_t) override { return runner::DrawCheck{}; }
-  Result<runner::DrawCheck> check_bytes(std::uint64_t, const std::vector<std::string>&) override { return runner::DrawCheck{}; }
-  Result<std::vector<std::string>> inputs_of(std::uint64_t) override { return std::vector<std::string>{}; }
-  Result<std::vector<std::string>> truth_of(std::uint64_t, bool) override { return std::vector<std::string>{}; }
-  Result<std::vector<double>> scalars_of(std::uint64_t) override { return std::vector<double>{}; }
   Status fill(std::uint64_t, std::uint64_t seed, std::int64_t, bool) override {
     EXPECT_TRUE(seeds.insert(seed).second) << "every release has contents of its own";
     return {};
@@ -117,45 +103,32 @@ class FakeOracle final : public runner::Oracle {
     return std::move(kept);
   }
   Result<std::string> freshness(std::uint64_t) override { return std::string("fresh"); }
-  std::int64_t resident_bytes() const override { return 0; }
   std::set<std::uint64_t> seeds;
   std::vector<Settled> kept;
 };
 
-class FakeSession final : public runner::Session {
+task::Task task_of() {
+  auto parsed = task::parse_task(kTask, "task.toml", false);
+  EXPECT_TRUE(parsed.ok());
+  return *parsed;
+}
+
+class FakeSession final : public testing::FakeSession {
  public:
-  FakeSession(Behaviour a, Behaviour b, unsigned seed) : a_(a), b_(b), random_(seed) {
-    auto parsed = task::parse_task(kTask, "task.toml", false);
-    EXPECT_TRUE(parsed.ok());
-    task_ = *parsed;
+  FakeSession(Behaviour a, Behaviour b, unsigned seed)
+      : testing::FakeSession(std::make_unique<TimingOracle>(), task_of()), a_(a), b_(b), random_(seed) {
     program_.resolved.function_threads = {"1"};
   }
-  const task::Task& task() const override { return task_; }
-  lane::Lane& lane() override { std::abort(); }
-  runner::Oracle& oracle() override { return fake_oracle; }
-  const runner::Program& baseline() override { return program_; }
-  Result<runner::RunnerOutcome> start_runner(Who who, const runner::Program&, int) override {
-    const std::lock_guard lock(mutex_);  // both sides of a pair start at once
-    ++started;
-    return runner::RunnerOutcome(std::unique_ptr<runner::Runner>(
-        std::make_unique<FakeRunner>(who == Who::baseline ? a_ : b_, random_)));
-  }
-  Result<std::variant<runner::DrawCheck, candidate::Failure>> run_draw(runner::Runner&, const runner::Arenas&,
-                                                                       const runner::Prepared&) override {
-    return std::variant<runner::DrawCheck, candidate::Failure>(runner::DrawCheck{});
-  }
-  std::vector<std::string> sandbox_layers() const override { return {}; }
-  std::vector<int> runner_cpus(int) const override { return {}; }
+  TimingOracle& timing() { return static_cast<TimingOracle&>(oracle()); }
 
-  FakeOracle fake_oracle;
-  int started = 0;
+ protected:
+  std::unique_ptr<runner::Runner> make_runner(Who who) override {
+    return std::make_unique<TimedRunner>(who == Who::baseline ? a_ : b_, random_);
+  }
 
  private:
-  std::mutex mutex_;
   Behaviour a_, b_;
   std::mt19937_64 random_;
-  task::Task task_;
-  runner::Program program_;
 };
 
 Result<Comparison> run(FakeSession& session, CompareOptions options = {}) {
@@ -274,7 +247,7 @@ TEST(Compare, AProcessKilledFromOutsideIsReplacedOnce) {
 
 TEST(Compare, AWrongTimedOutputInvalidatesTheTiming) {
   FakeSession session({}, {}, 1);
-  session.fake_oracle.wrong_timed = true;
+  session.timing().wrong_timed = true;
   const auto seen = run(session);
   ASSERT_TRUE(seen.ok());
   ASSERT_TRUE(seen->failure.has_value());
