@@ -265,25 +265,10 @@ using Fault = const char*;
 constexpr Fault kOverflow = "overflows 64 bits";
 constexpr Fault kZero = "divides by zero";
 
-Fault apply(Op op, std::int64_t a, std::int64_t b, std::int64_t& out) {
-  constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
+/// What whole and real numbers share: comparisons, the smaller, the greater.
+template <typename Number>
+Fault choose(Op op, Number a, Number b, Number& out) {
   switch (op) {
-    case Op::add:
-      return __builtin_add_overflow(a, b, &out) ? kOverflow : nullptr;
-    case Op::subtract:
-      return __builtin_sub_overflow(a, b, &out) ? kOverflow : nullptr;
-    case Op::multiply:
-      return __builtin_mul_overflow(a, b, &out) ? kOverflow : nullptr;
-    case Op::divide:
-    case Op::modulo:
-    case Op::ceil_div:
-      if (b == 0) return kZero;
-      if (a == lowest && b == -1) return kOverflow;
-      out = op == Op::modulo ? a % b : a / b;
-      // Truncation already rounds a negative quotient up; a positive one with a rest needs one
-      // more.
-      if (op == Op::ceil_div && a % b != 0 && (a < 0) == (b < 0)) ++out;
-      return nullptr;
     case Op::less:
       out = a < b;
       return nullptr;
@@ -312,6 +297,30 @@ Fault apply(Op op, std::int64_t a, std::int64_t b, std::int64_t& out) {
       return "is broken";
   }
 }
+
+Fault apply(Op op, std::int64_t a, std::int64_t b, std::int64_t& out) {
+  constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
+  switch (op) {
+    case Op::add:
+      return __builtin_add_overflow(a, b, &out) ? kOverflow : nullptr;
+    case Op::subtract:
+      return __builtin_sub_overflow(a, b, &out) ? kOverflow : nullptr;
+    case Op::multiply:
+      return __builtin_mul_overflow(a, b, &out) ? kOverflow : nullptr;
+    case Op::divide:
+    case Op::modulo:
+    case Op::ceil_div:
+      if (b == 0) return kZero;
+      if (a == lowest && b == -1) return kOverflow;
+      out = op == Op::modulo ? a % b : a / b;
+      // Truncation already rounds a negative quotient up; a positive one with a rest needs one
+      // more.
+      if (op == Op::ceil_div && a % b != 0 && (a < 0) == (b < 0)) ++out;
+      return nullptr;
+    default:
+      return choose(op, a, b, out);
+  }
+}
 Fault apply(Op op, double a, double b, double& out) {
   switch (op) {
     case Op::add:
@@ -329,32 +338,8 @@ Fault apply(Op op, double a, double b, double& out) {
       if (b == 0) return kZero;
       out = op == Op::modulo ? std::fmod(a, b) : op == Op::divide ? a / b : std::ceil(a / b);
       return nullptr;
-    case Op::less:
-      out = a < b;
-      return nullptr;
-    case Op::less_equal:
-      out = a <= b;
-      return nullptr;
-    case Op::greater:
-      out = a > b;
-      return nullptr;
-    case Op::greater_equal:
-      out = a >= b;
-      return nullptr;
-    case Op::equal:
-      out = a == b;
-      return nullptr;
-    case Op::not_equal:
-      out = a != b;
-      return nullptr;
-    case Op::minimum:
-      out = std::min(a, b);
-      return nullptr;
-    case Op::maximum:
-      out = std::max(a, b);
-      return nullptr;
     default:
-      return "is broken";
+      return choose(op, a, b, out);
   }
 }
 Fault negate(std::int64_t a, std::int64_t& out) {

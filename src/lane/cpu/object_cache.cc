@@ -3,12 +3,12 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "lane/cpu/eviction.h"
 
 namespace hone::lane {
 namespace {
@@ -57,13 +57,7 @@ void ObjectCache::store(const std::string& key, const CachedObject& object) {
 }
 
 void ObjectCache::evict() {
-  struct Entry {
-    fs::path path;
-    std::uint64_t bytes;
-    fs::file_time_type used;
-  };
-  std::vector<Entry> entries;
-  std::uint64_t total = 0;
+  std::vector<CacheEntry> entries;
   std::error_code error;
   // Another process may remove what is listed here: every question may fail.
   for (fs::recursive_directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
@@ -73,16 +67,9 @@ void ObjectCache::evict() {
     const auto used = one ? fs::file_time_type() : at->last_write_time(one);
     if (one) continue;
     entries.push_back({at->path(), bytes, used});
-    total += bytes;
   }
-  if (total <= max_bytes_) return;
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
-  for (const Entry& entry : entries) {
-    if (total <= max_bytes_ / 4 * 3) break;  // room, so that the next store does not evict again
-    std::error_code ignored;
-    fs::remove(entry.path, ignored);
-    total -= entry.bytes;
-  }
+  // With room, so that the next store does not evict again.
+  if (total_bytes(entries) > max_bytes_) lane::evict(std::move(entries), max_bytes_ / 4 * 3);
 }
 
 }  // namespace hone::lane

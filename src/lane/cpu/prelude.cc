@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "lane/cpu/eviction.h"
 #include "lane/cpu/jail_compile.h"
 
 namespace hone::lane {
@@ -133,13 +134,7 @@ bool ours(const fs::path& folder) {
 }
 
 void keep_within(const fs::path& folder, std::uint64_t max_bytes) {
-  struct Entry {
-    fs::path path;
-    std::uint64_t bytes;
-    fs::file_time_type used;
-  };
-  std::vector<Entry> entries;
-  std::uint64_t total = 0;
+  std::vector<CacheEntry> entries;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     std::error_code one;
@@ -147,15 +142,8 @@ void keep_within(const fs::path& folder, std::uint64_t max_bytes) {
     for (fs::directory_iterator file(at->path(), one), last; !one && file != last; file.increment(one))
       bytes += file->file_size(one);
     entries.push_back({at->path(), bytes, at->last_write_time(one)});
-    total += bytes;
   }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
-  for (const Entry& entry : entries) {
-    if (total <= max_bytes) break;
-    std::error_code ignored;
-    fs::remove_all(entry.path, ignored);  // who has it bound keeps it until done
-    total -= entry.bytes;
-  }
+  evict(std::move(entries), max_bytes);  // who has one bound keeps it until done
 }
 
 /// Definitions of the user's do not change what a header says: one header serves all values of a tunable.
