@@ -275,43 +275,10 @@ Result<AuditReport> audit(runner::Session& session, const AuditOptions& options)
   return Audit(session, options).run();
 }
 
-Json to_json(const AuditReport& report) {
-  Json out = {{"task", report.task_name},
-              {"score", report.score},
-              {"killed", report.killed},
-              {"survived", report.survived},
-              {"equivalent", report.equivalent},
-              {"not_built", report.not_built},
-              {"seed", judge::seed_text(report.seed)},
-              {"ms", report.ms},
-              {"admission", judge::to_json(report.admission)},
-              {"mutants", Json::array()}};
-  for (const MutantReport& m : report.mutants) {
-    Json one = {{"operator", m.mutant.op}, {"line", m.mutant.line}, {"what", m.mutant.what}, {"state", name_of(m.state)}};
-    if (!m.gate.empty()) one["killed_by"] = {{"gate", m.gate}, {"reason", m.reason}, {"by_verify_only", m.by_verify_only}};
-    if (!m.why.empty()) one["why"] = m.why;
-    if (m.state == State::survived) one["diff"] = m.mutant.diff;
-    out["mutants"].push_back(std::move(one));
-  }
-  return out;
-}
-
-std::string to_text(const AuditReport& report) {
-  std::string out = fmt::format("task {}: {}\n", report.task_name,
-                                report.admission.admitted ? "admitted" : "cannot tell right from wrong");
-  for (const judge::AdmissionFinding& f : report.admission.findings)
-    if (!f.ok) out += fmt::format("  {} {}: {}. {}\n", f.strong ? "FAIL" : "weak", f.check, f.detail, f.next);
-  out += fmt::format("mutants: {} of {} killed ({:.0f} %), {} equivalent, {} did not build\n", report.killed,
-                     report.killed + report.survived, 100 * report.score, report.equivalent, report.not_built);
-  for (const MutantReport& m : report.mutants) {
-    if (m.state == State::survived)
-      out += fmt::format("  survived: {}, line {}: {}\n{}    {}\n", m.mutant.op, m.mutant.line, m.mutant.what,
-                         m.mutant.diff, m.why);
-    else if (m.by_verify_only)
-      out += fmt::format("  only a verify kills: {}, line {}: {}\n    {}\n", m.mutant.op, m.mutant.line, m.mutant.what,
-                         m.why);
-  }
-  return out;
+bool is_strong(const AuditReport& report) {
+  // A null answer that passes makes a task weak at once; of mutants some change what no budget can see.
+  constexpr double kStrong = 0.95;
+  return report.admission.admitted && report.score >= kStrong;
 }
 
 }  // namespace hone::audit

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "audit/mutate.h"
-#include "base/json.h"
 #include "base/result.h"
 #include "judge/admission.h"
 #include "judge/judge.h"
@@ -45,9 +44,8 @@ struct AuditReport {
   std::uint64_t seed = 0;
   double ms = 0;
 };
-Json to_json(const AuditReport& report);
-/// Lines for a terminal: findings that are not ok, survivors with their diffs, the score.
-std::string to_text(const AuditReport& report);
+/// Admitted, and of the mutants not too many survive: the task tells right from wrong.
+bool is_strong(const AuditReport& report);
 
 Result<AuditReport> audit(runner::Session& session, const AuditOptions& options = {});
 

@@ -150,11 +150,9 @@ TEST(Audit, AThoroughTaskKillsItsMutants) {
   ASSERT_TRUE(report.ok()) << report.error().text();
   EXPECT_EQ(told, 24u);
   EXPECT_TRUE(report->admission.admitted);
-  EXPECT_GE(report->score, 0.95) << to_text(*report);
+  EXPECT_TRUE(is_strong(*report)) << report->score;
   EXPECT_EQ(report->killed + report->survived + report->equivalent + report->not_built, 24);
-  const Json json = to_json(*report);
-  EXPECT_EQ(json["mutants"].size(), 24u);
-  EXPECT_EQ(json["killed"], report->killed);
+  EXPECT_EQ(report->mutants.size(), 24u);
 }
 
 TEST(Audit, ATaskWithoutTailsLetsTheMissingTailSurvive) {

@@ -3,6 +3,7 @@
 #include "audit/audit.h"
 #include "engine/bench.h"
 #include "engine/document.h"
+#include "report/audit.h"
 
 namespace hone {
 
@@ -17,10 +18,8 @@ Result<Document> audit_task(const AuditRequest& request) {
     engine::announce(request, fmt::format("mutant {} of {}", done, all));
   };
   HONE_TRY(const audit::AuditReport report, audit::audit(*bench.session, options));
-  // DESIGN.md §7: a task is weak when a null answer passes; the issue of mutants that survive is told, with what kills them.
-  constexpr double kStrong = 0.95;
-  const bool strong = report.admission.admitted && report.score >= kStrong;
-  return Document{audit::to_text(report), audit::to_json(report).dump(2), strong ? 0 : 1};
+  return Document{report::to_text(report, engine::style_of(request), request.explain), report::to_json(report).dump(2),
+                  audit::is_strong(report) ? 0 : 1};
 }
 
 }  // namespace hone

@@ -256,11 +256,9 @@ Result<AdmissionReport> admit(runner::Session& session, std::uint64_t seed, cons
 }
 
 Json to_json(const AdmissionReport& report) {
-  Json out = {{"admitted", report.admitted}, {"seed", seed_text(report.seed)}, {"ms", report.ms}, {"findings", Json::array()}};
+  Json out = {{"admitted", report.admitted}, {"seed", seed_text(report.seed)}, {"ms", number(report.ms)}, {"findings", Json::array()}};
   for (const AdmissionFinding& f : report.findings) {
-    Json one = {{"check", f.check}, {"ok", f.ok}, {"strong", f.strong}, {"detail", f.detail}};
-    if (!f.next.empty()) one["next"] = f.next;
-    out["findings"].push_back(std::move(one));
+    out["findings"].push_back({{"check", f.check}, {"ok", f.ok}, {"strong", f.strong}, {"detail", f.detail}, {"next", f.next}});
   }
   return out;
 }

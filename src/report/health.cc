@@ -65,31 +65,6 @@ Json to_json(const DoctorReport& report) {
   return out;
 }
 
-std::string to_text(const AuditReport& report, const Style& style) {
-  const judge::AdmissionReport& a = report.admission;
-  const auto failed = std::count_if(a.findings.begin(), a.findings.end(), [](const auto& f) { return !f.ok; });
-  std::string out = fmt::format("{}\n", paint(style, Paint::strong, report.task));
-  out += a.admitted ? paint(style, Paint::good, "admitted: this task can tell right from wrong")
-                    : paint(style, Paint::bad, "NOT admitted: this task cannot tell right from wrong");
-  out += fmt::format(" ({} checks, {} failed, {})\n\n", a.findings.size(), failed, format_duration_ns(a.ms * 1e6));
-  for (const judge::AdmissionFinding& f : a.findings) {
-    const char* word = f.ok ? "ok     " : f.strong ? "FAILED " : "weak   ";
-    const Paint color = f.ok ? Paint::good : f.strong ? Paint::bad : Paint::warn;
-    out += fmt::format("  {} {}{}\n", paint(style, color, word), f.check, f.detail.empty() ? "" : ": " + scrub(f.detail, 400));
-    if (!f.ok && !f.next.empty()) out += fmt::format("          {}\n", f.next);
-  }
-  return out;
-}
-
-Json to_json(const AuditReport& report) {
-  const judge::AdmissionReport& a = report.admission;
-  Json out = {{"document", "audit"}, {"version", 1}, {"task", report.task}, {"admitted", a.admitted},
-              {"seed", fmt::format("0x{:016x}", a.seed)}, {"ms", number(a.ms)}, {"findings", Json::array()}};
-  for (const judge::AdmissionFinding& f : a.findings)
-    out["findings"].push_back({{"check", f.check}, {"ok", f.ok}, {"strong", f.strong}, {"detail", f.detail}, {"next", f.next}});
-  return out;
-}
-
 std::string error_text(const Error& error, const Style& style) {
   std::string out = fmt::format("{} {}\n", paint(style, Paint::bad, "error:"), scrub(error.message, 4096));
   if (!error.cure.empty()) out += fmt::format("{} {}\n", paint(style, Paint::strong, "try:"), scrub(error.cure, 4096));

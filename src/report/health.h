@@ -1,5 +1,5 @@
 #pragma once
-// Doctor, audit and errors as text and JSON (docs/schema/doctor.json, audit.json, error.json).
+// Doctor and errors as text and JSON (docs/schema/doctor.json, error.json).
 
 #include <optional>
 #include <string>
@@ -7,7 +7,6 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "judge/admission.h"
 #include "report/style.h"
 
 namespace hone::report {
@@ -40,13 +39,6 @@ struct DoctorReport {
 bool healthy(const DoctorReport& report);
 std::string to_text(const DoctorReport& report, const Style& style);
 Json to_json(const DoctorReport& report);
-
-struct AuditReport {
-  std::string task;
-  judge::AdmissionReport admission;
-};
-std::string to_text(const AuditReport& report, const Style& style);
-Json to_json(const AuditReport& report);
 
 /// "error: cause" and "try: cure", with details as fields.
 std::string error_text(const Error& error, const Style& style);

@@ -8,6 +8,7 @@
 
 #include "../../tests/json_schema.h"
 #include "base/files.h"
+#include "report/audit.h"
 #include "report/health.h"
 #include "report/run.h"
 #include "report/verdict.h"
@@ -293,17 +294,56 @@ TEST_F(Report, TheDoctor) {
   EXPECT_FALSE(healthy(report));
 }
 
-TEST_F(Report, AnAudit) {
-  AuditReport report;
-  report.task = "softmax";
+audit::AuditReport audit_of() {
+  using State = audit::MutantReport::State;
+  audit::AuditReport report;
+  report.task_name = "softmax";
   report.admission.admitted = false;
-  report.admission.seed = 9;
-  report.admission.ms = 320;
   report.admission.findings = {{"null: zeros", true, true, "rejected", ""},
                                {"sensitive: x", false, true, "no output moved", "Use x in the reference, or remove it"},
                                {"finite", false, false, "3 % of y is infinite", "Draw smaller values"}};
-  expect_golden("audit.txt", to_text(report, {}));
-  expect_document("audit", "audit", to_json(report));
+  const auto add = [&](const char* op, int line, State state, const char* gate, const char* reason, const char* why) {
+    audit::MutantReport m;
+    m.mutant.op = op;
+    m.mutant.line = line;
+    m.mutant.what = "i < N becomes i < N / 8 * 8";
+    m.mutant.diff = "-  for (int i = 0; i < N; ++i)\n+  for (int i = 0; i < N / 8 * 8; ++i)\n";
+    m.state = state;
+    m.gate = gate;
+    m.reason = reason;
+    m.why = why;
+    report.mutants.push_back(m);
+  };
+  add("off_by_one", 3, State::killed, "correctness", "wrong_value", "");
+  add("missing_tail", 4, State::survived, "", "", "try an extent that 8 does not divide");
+  add("swapped", 5, State::equivalent, "", "", "the machine code is the reference's own");
+  add("dropped_term", 6, State::killed, "correctness", "wrong_value", "a verify kills it (wrong_value): case N=3");
+  report.mutants.back().by_verify_only = true;
+  report.killed = 2;
+  report.survived = report.equivalent = 1;
+  report.score = 2.0 / 3;
+  report.seed = 9;
+  report.ms = 320;
+  return report;
+}
+
+TEST_F(Report, AnAudit) {
+  expect_golden("audit.txt", to_text(audit_of(), {}));
+  expect_golden("audit_explain.txt", to_text(audit_of(), {}, true));
+  expect_document("audit", "audit", to_json(audit_of()));
+}
+
+TEST_F(Report, AnAuditIsStrongWhenAdmittedAndNearlyAllMutantsDie) {
+  audit::AuditReport report = audit_of();
+  EXPECT_NE(to_text(report, {}).find("NOT admitted"), std::string::npos);
+  report.admission.admitted = true;
+  EXPECT_NE(to_text(report, {}).find("WEAK"), std::string::npos);
+  report.score = 0.95;
+  EXPECT_NE(to_text(report, {}).find("strong:"), std::string::npos);
+  EXPECT_TRUE(to_json(report)["strong"]);
+  report.mutants[1].mutant.what = "a\x1b[2Jb";
+  EXPECT_EQ(to_text(report, {}).find('\x1b'), std::string::npos) << "text of a task cannot steer the terminal";
+  EXPECT_NE(to_text(report, {true, 100}).find("\x1b["), std::string::npos) << "but colour is ours";
 }
 
 TEST_F(Report, AnError) {
