@@ -76,6 +76,7 @@ Speed speed_of(const measure::Comparison& comparison, const task::Case& on, doub
   speed.pairs = static_cast<int>(comparison.pairs.size());
   speed.rounds = comparison.rounds;
   speed.cache = comparison.cold ? "cold" : "warm";
+  speed.inputs = comparison.freshness;
   speed.reason = comparison.reason;
   speed.samples = measure::samples_to_json(comparison);
   return speed;

@@ -83,6 +83,7 @@ Json to_json(const Speed& speed, bool with_samples) {
               {"pairs", speed.pairs},
               {"rounds", speed.rounds},
               {"cache", speed.cache},
+              {"inputs", speed.inputs},
               {"reason", speed.reason}};
   if (with_samples) out["samples"] = speed.samples;
   return out;
@@ -110,6 +111,7 @@ Result<Speed> speed_from(const Json& json) {
   speed.pairs = int_or_zero(json, "pairs");
   speed.rounds = int_or_zero(json, "rounds");
   speed.cache = string_or(json, "cache");
+  speed.inputs = string_or(json, "inputs");
   speed.reason = string_or(json, "reason");
   speed.samples = json_or(json, "samples", Json::object());
   return speed;

@@ -38,6 +38,7 @@ struct Speed {
   double candidate_ns = 0, baseline_ns = 0;  // one call, median
   int pairs = 0, rounds = 0;
   std::string cache;                     // cold or warm
+  std::string inputs;                    // of each call: fresh, rotating N (sets in turn), constant; empty: not told
   std::string reason;                    // when invalid
   Json samples = Json::object();         // raw slots, as measured
 };

@@ -30,6 +30,7 @@ Verdict full_verdict() {
   s.pairs = 8;
   s.rounds = 64;
   s.cache = "cold";
+  s.inputs = "rotating 8";
   s.reason = "none";
   s.samples = {{"slots", {1, 2, 3}}};
   v.speeds = {s};

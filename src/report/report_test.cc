@@ -46,6 +46,7 @@ judge::Speed speed_of(const std::string& label, double ratio, judge::Answer answ
   s.pairs = 16;
   s.rounds = 128;
   s.cache = "cold";
+  s.inputs = "fresh";
   return s;
 }
 

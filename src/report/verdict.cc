@@ -151,12 +151,12 @@ std::string evidence_text(const candidate::Failure& failure, const Style& style,
 std::string speeds_text(const std::vector<judge::Speed>& speeds, const Style& style, std::string_view indent) {
   using Align = Table::Align;
   Table table({{"case", Align::left}, {"speed-up", Align::left}, {"candidate", Align::right}, {"baseline", Align::right},
-               {"pairs", Align::right}, {"cache", Align::left}, {"answer", Align::left}});
+               {"pairs", Align::right}, {"inputs", Align::left}, {"answer", Align::left}});
   for (const judge::Speed& s : speeds) {
     const bool invalid = s.answer == Answer::invalid;
     table.add({s.case_label, invalid ? "-" : ratio_text(s.ratio, s.low, s.high),
                invalid ? "-" : format_duration_ns(s.candidate_ns), invalid ? "-" : format_duration_ns(s.baseline_ns),
-               std::to_string(s.pairs), s.cache,
+               std::to_string(s.pairs), s.inputs.empty() ? s.cache : s.cache + ", " + s.inputs,
                std::string(judge::name_of(s.answer)) + (s.reason.empty() ? "" : ": " + scrub(s.reason, kLongestFact))},
               paint_of(s.answer));
   }
