@@ -39,7 +39,7 @@ struct Speed {
   int pairs = 0, rounds = 0;
   std::string cache;                     // cold or warm
   std::string inputs;                    // of each call: fresh, rotating N (sets in turn), constant; empty: not told
-  std::string reason;                    // when invalid
+  std::string reason;                    // why invalid, or what the ratio rests on
   Json samples = Json::object();         // raw slots, as measured
 };
 

@@ -408,6 +408,7 @@ class Comparer {
     const stats::Interval of_rounds = stats::t_interval(ratios, options_.confidence);
     const stats::Interval of_fast = stats::t_interval(fast, options_.confidence);
     out_.disturbed = kClearlySurer * of_fast.half_width() < of_rounds.half_width() && of_rounds.contains(of_fast.mid);
+    if (out_.disturbed) out_.reason = "disturbed machine: of the fastest tenth of slots";
     out_.ratio = stats::map(out_.disturbed ? of_fast : of_rounds, [](double x) { return std::exp(x); });
     const double low = out_.ratio.low, high = out_.ratio.high, edge = 1 + options_.margin;
     out_.answer = low > edge          ? Answer::faster
@@ -525,17 +526,6 @@ Json samples_to_json(const Comparison& c) {
     pairs.push_back({{"log_ratio", p.log_ratio}, {"fast_log_ratio", p.fast_log_ratio}, {"rounds", p.rounds}, {"a_ns", p.a_ns}, {"b_ns", p.b_ns},
                      {"empty_ns", p.empty_ns}});
   return {{"columns", {"pair", "round", "side", "calls", "outside_ns", "inside_ns"}}, {"rows", rows}, {"pairs", pairs}};
-}
-
-Json to_json(const Comparison& c) {
-  Json out = {{"answer", name_of(c.answer)}, {"ratio", number(c.ratio.mid)}, {"low", number(c.ratio.low)},
-              {"high", number(c.ratio.high)}, {"confidence", c.ratio.confidence}, {"a_ns", c.a_ns}, {"b_ns", c.b_ns},
-              {"a_calls", c.a_calls}, {"b_calls", c.b_calls}, {"pairs", c.pairs.size()}, {"rounds", c.rounds},
-              {"inputs", c.freshness}, {"cache", c.cold ? "cold" : "warm"}, {"checked", c.checked},
-              {"statistic", c.disturbed ? "fast slots" : "rounds"},
-              {"slots_s", c.slots_s}, {"wall_s", c.wall_s}};
-  if (!c.reason.empty()) out["reason"] = c.reason;
-  return out;
 }
 
 KeepOff::KeepOff(const std::vector<int>& cpus) {

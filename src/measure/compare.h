@@ -66,7 +66,7 @@ struct Comparison {
   std::vector<PairSample> pairs;
   std::vector<Slot> slots;
   std::string freshness;               ///< of inputs: "fresh", "rotating 8"
-  std::string reason;                  ///< when invalid
+  std::string reason;                  ///< why invalid, or what the ratio rests on
   std::optional<candidate::Failure> failure;  ///< b failed while timed: crash, wrong output of a timed call…
   int checked = 0;                     ///< timed calls of b whose outputs were compared with the truth
   double slots_s = 0, wall_s = 0;
@@ -85,7 +85,6 @@ Result<Comparison> compare_sequential(runner::Session& session, const runner::Pr
 
 /// The raw slots, compact: {"columns": […], "rows": […]}.
 Json samples_to_json(const Comparison& comparison);
-Json to_json(const Comparison& comparison);
 
 /// Within the loose budget for timed outputs: they must be right, not precise; precision was judged before.
 bool plausible(const runner::DrawCheck& check, std::string* why);
