@@ -149,7 +149,7 @@ TEST(Compare, IntervalHoldsTheTrueRatioAsOftenAsItSays) {
     held += seen->ratio.contains(1.05) ? 1 : 0;
     faster += seen->answer == Answer::faster ? 1 : 0;
   }
-  EXPECT_GE(held, 88);
+  EXPECT_GE(held, 86);  // four deviations below 95
   EXPECT_LE(held, 100);
   EXPECT_GE(faster, 95);
 }
@@ -165,7 +165,7 @@ TEST(Compare, SameKernelsAreNotCalledFaster) {
     held += seen->ratio.contains(1) ? 1 : 0;
     faster += seen->answer == Answer::faster ? 1 : 0;
   }
-  EXPECT_GE(held, 88);
+  EXPECT_GE(held, 86);  // four deviations below 95
   EXPECT_LE(faster, 2);
 }
 
@@ -183,10 +183,10 @@ TEST(Compare, ADisturbedMachineIsSeenThrough) {
     same_held += equal->ratio.contains(1) ? 1 : 0;
     false_faster += equal->answer == Answer::faster ? 1 : 0;
   }
-  EXPECT_GE(held, 52);
+  EXPECT_GE(held, 49);  // 93 of 100 hold: three deviations below 55.8
   EXPECT_GE(faster, 54);
-  EXPECT_GE(same_held, 52);
-  EXPECT_LE(false_faster, 1);
+  EXPECT_GE(same_held, 49);
+  EXPECT_LE(false_faster, 3);
 }
 
 TEST(Compare, AKernelThatIsItselfSlowAtTimesGainsNothingByItsFastCalls) {
