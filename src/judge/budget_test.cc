@@ -1,4 +1,4 @@
-// Expected decisions follow from DESIGN.md §7 by hand: rms z(c) ≤ 4 · rms z(r) + 2, max z(c) ≤ 4 · max z(r) + 8.
+// Expected decisions follow by hand from rms z(c) ≤ 5 · rms z(r) + 2.5, max z(c) ≤ 5 · max z(r) + 10 (docs/error-budget.md).
 #include "judge/budget.h"
 
 #include <gtest/gtest.h>
@@ -41,11 +41,11 @@ OutputDecision decide(std::vector<OutputErrors> draws) {
 TEST(Budget, BitwiseEqualIsA) { EXPECT_EQ(decide({errors(1000, 0, 0, 0.5, 1)}).cls, Class::A); }
 
 TEST(Budget, WithinTheBudgetIsB) {
-  EXPECT_EQ(decide({errors(1000, 4, 12, 0.5, 1)}).cls, Class::B);  // both at their limits: 4·0.5+2, 4·1+8
+  EXPECT_EQ(decide({errors(1000, 5, 15, 0.5, 1)}).cls, Class::B);  // both at their limits: 5·0.5+2.5, 5·1+10
 }
 
 TEST(Budget, ALargeElementIsWrong) {
-  const OutputDecision d = decide({errors(1000, 1, 12.01, 0.5, 1)});
+  const OutputDecision d = decide({errors(1000, 1, 15.01, 0.5, 1)});
   EXPECT_EQ(d.cls, Class::wrong);
   EXPECT_EQ(d.reason, "wrong_value");
   EXPECT_FALSE(d.rms_only);
@@ -53,17 +53,17 @@ TEST(Budget, ALargeElementIsWrong) {
 }
 
 TEST(Budget, ALargeRmsIsWrongThoughNoElementIs) {
-  const OutputDecision d = decide({errors(1000, 4.01, 10, 0.5, 1)});
+  const OutputDecision d = decide({errors(1000, 5.01, 10, 0.5, 1)});
   EXPECT_EQ(d.cls, Class::wrong);
   EXPECT_TRUE(d.rms_only);
 }
 
 TEST(Budget, PoolsOverDraws) {
-  // Alone the first draw's limit is 4·0.1+8 = 8.4; the pool's is 4·1+8 = 12.
-  EXPECT_EQ(decide({errors(1000, 1, 9, 0.1, 0.1)}).cls, Class::wrong);
-  EXPECT_EQ(decide({errors(1000, 1, 9, 0.1, 0.1), errors(1000, 1, 9, 0.5, 1)}).cls, Class::B);
-  // rms over both: sqrt((25+1)/2) = 3.6 within 4·0.5+2 = 4, though the first alone is at 5.
-  EXPECT_EQ(decide({errors(1000, 5, 9, 0.5, 1), errors(1000, 1, 9, 0.5, 1)}).cls, Class::B);
+  // Alone the first draw's limit is 5·0.1+10 = 10.5; the pool's is 5·1+10 = 15.
+  EXPECT_EQ(decide({errors(1000, 1, 11, 0.1, 0.1)}).cls, Class::wrong);
+  EXPECT_EQ(decide({errors(1000, 1, 11, 0.1, 0.1), errors(1000, 1, 11, 0.5, 1)}).cls, Class::B);
+  // rms over both: sqrt((36+1)/2) = 4.3 within 5·0.5+2.5 = 5, though the first alone is at 6.
+  EXPECT_EQ(decide({errors(1000, 6, 9, 0.5, 1), errors(1000, 1, 9, 0.5, 1)}).cls, Class::B);
 }
 
 TEST(Budget, TheDrawThatFailsIsNamed) {
@@ -76,8 +76,8 @@ TEST(Budget, LowerClassMakesC) {
   e.has_lower = true;
   e.sum2_lower = 500.0 * 500.0 * 1000;
   e.max_lower = 1500;
-  EXPECT_EQ(decide({e}).cls, Class::C);  // 900 ≤ 4·500+2 and 3000 ≤ 4·1500+8
-  e.max_candidate = 6009;
+  EXPECT_EQ(decide({e}).cls, Class::C);  // 900 ≤ 5·500+2.5 and 3000 ≤ 5·1500+10
+  e.max_candidate = 7511;
   EXPECT_EQ(decide({e}).cls, Class::wrong);
 }
 

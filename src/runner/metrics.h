@@ -48,7 +48,7 @@ struct OutputErrors {
   bool reference_exact = true;       ///< r equals t on every element; never for select
   std::int64_t poison_left = 0;      ///< elements still holding the poison
   BadElement worst;                  ///< the first exact mismatch, else the largest z; index −1: none counted
-  BadElement first_bad;              ///< first beyond 4·(max z(r) of this draw) + 8, or exactly wrong
+  BadElement first_bad;              ///< first beyond kMaxFactor·(max z(r) of this draw) + kMaxFloor, or exactly wrong
   BadElement first_inexact;          ///< first counted in `inexact`
 
   void add(const OutputErrors& other);
@@ -58,7 +58,7 @@ Result<OutputErrors> output_errors_from_json(const Json& json);
 
 /// The constants of the error budget (DESIGN.md §7): rms z(c) ≤ kRmsFactor · rms z(r) + kRmsFloor, and
 /// max z(c) ≤ kMaxFactor · max z(r) + kMaxFloor. Calibrated: docs/error-budget.md.
-inline constexpr double kRmsFactor = 4, kRmsFloor = 2, kMaxFactor = 4, kMaxFloor = 8;
+inline constexpr double kRmsFactor = 5, kRmsFloor = 2.5, kMaxFactor = 5, kMaxFloor = 10;
 
 /// Elements fall into classes by what t becomes in the output's type: finite, +infinity, −infinity or NaN. Where r
 /// falls into another class than t, the reference itself is out of place: the element is skipped and counted.

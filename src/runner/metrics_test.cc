@@ -73,19 +73,19 @@ TEST(Metrics, SumsAndMaximaOfZ) {
   EXPECT_EQ(e.exact_wrong, 0);
   EXPECT_EQ(e.worst.index, 3);
   EXPECT_EQ(e.worst.z_candidate, 3);
-  EXPECT_EQ(e.first_bad.index, -1);  // 3 ≤ 4·1 + 8
+  EXPECT_EQ(e.first_bad.index, -1);  // 3 ≤ 5·1 + 10
 }
 
 TEST(Metrics, FirstBadIsTheFirstBeyondTheDrawsOwnBudget) {
   std::vector<double> t(3000, 1.0), r(3000, 1.0);
   std::vector<float> c(3000, 1.0f);
-  r[5] = 1 + 0x1p-24;              // z(r) = 1: the limit is 12
-  c[1500] = 1 + 12 * 0x1p-24f;     // at the limit
-  c[2100] = 1 + 14 * 0x1p-24f;     // beyond
+  r[5] = 1 + 0x1p-24;              // z(r) = 1: the limit is 15
+  c[1500] = 1 + 14 * 0x1p-24f;     // within
+  c[2100] = 1 + 16 * 0x1p-24f;     // beyond
   c[2500] = 1 + 100 * 0x1p-24f;    // beyond and worst
   const OutputErrors e = measure(f32_truth(t, r), c);
   EXPECT_EQ(e.first_bad.index, 2100);
-  EXPECT_EQ(e.first_bad.z_candidate, 14);
+  EXPECT_EQ(e.first_bad.z_candidate, 16);
   EXPECT_EQ(e.first_bad.why, "beyond the budget");
   EXPECT_EQ(e.worst.index, 2500);
   EXPECT_EQ(e.max_candidate, 100);
