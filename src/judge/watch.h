@@ -1,6 +1,6 @@
 #pragma once
-// How long a judgement may take, who hears where it stands, and whether it is still wanted. Asked between calls of the
-// candidate, so a limit is overrun by one call at most (limits.call_s bounds that).
+// How long a judgement may take, who hears where it stands, and whether it is still wanted. Asked between draws,
+// sanitized runs and pairs of processes, so a limit is overrun by one of those at most.
 
 #include <atomic>
 #include <cstdint>
