@@ -18,6 +18,10 @@
 
 #include "base/clock.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace hone::wire {
 namespace {
 
@@ -63,8 +67,10 @@ void limit(Plan* plan, __rlimit_resource resource, std::uint64_t soft, std::uint
 void apply_limits(Plan* plan) {
   const ProcessLimits& limits = plan->spec->limits;
   limit(plan, RLIMIT_CORE, 0, 0);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadows take terabytes of addresses
   if (limits.address_space_bytes != 0)
     limit(plan, RLIMIT_AS, limits.address_space_bytes, limits.address_space_bytes);
+#endif
   if (limits.cpu_seconds != 0) limit(plan, RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 1);
   if (limits.processes != 0) limit(plan, RLIMIT_NPROC, limits.processes, limits.processes);
   if (limits.file_bytes != 0) limit(plan, RLIMIT_FSIZE, limits.file_bytes, limits.file_bytes);
@@ -173,6 +179,10 @@ Result<Child> launch(const LaunchSpec& spec) {
   void* stack = ::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (stack == MAP_FAILED) return system_error("no memory for a new process", errno);
+#if defined(__SANITIZE_ADDRESS__)
+  // The last child shared our memory and left its frames' marks where its stack lay, perhaps here.
+  __asan_unpoison_memory_region(stack, kStackBytes);
+#endif
   const int dumpable = spec.user ? ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) : 0;
   sigset_t all, before;
   ::sigfillset(&all);
