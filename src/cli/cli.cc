@@ -6,6 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <cstdlib>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 
@@ -21,6 +24,30 @@
 
 namespace hone::cli {
 namespace {
+
+/// CLI11's own range lets NaN through, as it is neither below nor above.
+CLI::Validator number_between(double low, double high) {
+  return CLI::Validator(
+      [low, high](std::string& text) {
+        char* end = nullptr;
+        const double x = std::strtod(text.c_str(), &end);
+        if (end != text.c_str() && *end == '\0' && x >= low && x <= high) return std::string();
+        return fmt::format("'{}' is not a number from {:g} to {:g}", text, low, high);
+      },
+      "");
+}
+
+/// A whole number of 64 bits: what conversion alone would wrap or cut is refused.
+CLI::Validator a_seed() {
+  return CLI::Validator(
+      [](std::string& text) {
+        std::uint64_t seed = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+        if (error == std::errc() && end == text.data() + text.size()) return std::string();
+        return fmt::format("'{}' is not a whole number from 0 to 2^64 - 1", text);
+      },
+      "");
+}
 
 std::atomic<bool> interrupted{false};
 
@@ -111,8 +138,8 @@ std::vector<Verb> make_verbs(CLI::App& app, Requests& r, Flags& flags) {
   v->add_option("--budget,-b", r.optimize.budget);
   v->add_option("--proposers,-p", r.optimize.proposers)->delimiter(',');
   v->add_option("--resume", r.optimize.resume);
-  v->add_option("--seed", r.optimize.seed);
-  v->add_option("--margin", r.optimize.margin);
+  v->add_option("--seed", r.optimize.seed)->check(a_seed());
+  v->add_option("--margin", r.optimize.margin)->check(number_between(0, 10));
   v->add_flag("--accept-c", r.optimize.accept_c);
   v->add_flag("--accept-x", r.optimize.accept_x);
 
@@ -130,14 +157,14 @@ std::vector<Verb> make_verbs(CLI::App& app, Requests& r, Flags& flags) {
   v->add_option("task", r.verify.task)->required();
   v->add_option("candidate", r.verify.candidate)->required();
   v->add_option("--set", r.verify_set);
-  v->add_option("--faster-than", r.verify.faster_than);
+  v->add_option("--faster-than", r.verify.faster_than)->check(number_between(1e-6, 1e9));
   v->add_flag("--no-timing", r.no_timing);
   v->add_flag("--no-memory-gate", r.no_memory);
   v->add_flag("--allow-missing-tools", r.verify.allow_missing_tools);
   v->add_flag("--accept-c", r.verify.accept_c);
   v->add_flag("--accept-x", r.verify.accept_x);
-  v->add_option("--seed", r.verify.seed);
-  v->add_option("--seconds", r.verify.slots_s);
+  v->add_option("--seed", r.verify.seed)->check(a_seed());
+  v->add_option("--seconds", r.verify.slots_s)->check(number_between(0.01, 3600));
   v->add_option("--time-limit", r.verify_limit);
 
   for (const bool two : {false, true}) {
@@ -151,18 +178,18 @@ std::vector<Verb> make_verbs(CLI::App& app, Requests& r, Flags& flags) {
     v->add_option("task", request->task)->required();
     v->add_option("candidates", request->candidates)->required();
     v->add_option("--set", r.bench_set);
-    v->add_option("--seconds", request->slots_s);
-    v->add_option("--pairs", request->pairs);
+    v->add_option("--seconds", request->slots_s)->check(number_between(0.01, 3600));
+    v->add_option("--pairs", request->pairs)->check(number_between(2, 1000));
     v->add_flag("--warm", request->warm);
   }
 
   v = add("audit", &r.audit, [&] { return audit_task(r.audit); });
   v->add_option("task", r.audit.task)->required();
-  v->add_option("--mutants", r.audit.mutants);
-  v->add_option("--seed", r.audit.seed);
+  v->add_option("--mutants", r.audit.mutants)->check(number_between(0, 1e6));
+  v->add_option("--seed", r.audit.seed)->check(a_seed());
 
   v = add("runs", &r.runs, [&] { return list_runs(r.runs); });
-  v->add_option("--limit,-n", r.runs.limit);
+  v->add_option("--limit,-n", r.runs.limit)->check(number_between(1, 1e9));
   v = add("show", &r.show, [&] { return show(r.show); });
   v->add_option("name", r.show.name);
   v = add("export", &r.export_, [&] { return export_run(r.export_); });
@@ -177,7 +204,7 @@ std::vector<Verb> make_verbs(CLI::App& app, Requests& r, Flags& flags) {
   v->add_flag("--no-timing", r.replay_no_timing);
   v = add("doctor", &r.doctor, [&] { return doctor(r.doctor); });
   v->add_flag("--quick", r.doctor.quick);
-  v->add_option("--seconds", r.doctor.seconds);
+  v->add_option("--seconds", r.doctor.seconds)->check(number_between(0.1, 3600));
   v = add("init", &r.init, [&] { return init(r.init); });
   v->add_option("kernel", r.init.kernel)->required();
   v->add_option("--function", r.init.function);
@@ -296,7 +323,13 @@ int run(int argc, char** argv) {
       };
     verb.common->cancel = &interrupted;
     verb.common->colour = report::style_for(STDOUT_FILENO).color && !flags.json;
-    const Result<Document> document = verb.call();
+    const Result<Document> document = [&]() -> Result<Document> {
+      try {
+        return verb.call();
+      } catch (const std::filesystem::filesystem_error& e) {  // the working folder is gone, say
+        return environment_error(e.what(), "Look whether the folder still exists and may be read.");
+      }
+    }();
     progress.finish();
     if (!document.ok()) return fail(document.error(), flags.json);
     const std::string& out = flags.json ? document->json : document->text;

@@ -43,6 +43,7 @@ struct Behaviour {
   int crash_after = -1;            ///< releases; −1: never
   int* kills = nullptr;            ///< so many further processes end by SIGKILL in their second release
   bool first_call_does_all = false;
+  double once_ns = 0;              ///< of the first release of a process, on top
   double disturbed = 0;            ///< share of releases that the machine makes twice as long
   double slow_share = 0;           ///< share of releases that the kernel itself makes twice as long
   double inside_share = 1;         ///< what the runner's own timer says, relative to the truth
@@ -65,7 +66,9 @@ class TimedRunner final : public testing::FakeRunner {
     const double n = b_.first_call_does_all && calls > 0 ? 16 + 0.05 * static_cast<double>(calls) : static_cast<double>(calls);
     const bool twice = std::uniform_real_distribution<>()(random_) < std::max(b_.disturbed, b_.slow_share);
     const double work = (twice ? 2 : 1) * n * b_.call_ns * bias_ * (1 + b_.noise * std::normal_distribution<>()(random_));
-    return runner::ReleaseOutcome(runner::Release{work + kEmpty_ns, work * b_.inside_share});
+    const double once = calls > 0 && !warm_ ? b_.once_ns : 0;
+    warm_ = warm_ || calls > 0;
+    return runner::ReleaseOutcome(runner::Release{once + work + kEmpty_ns, work * b_.inside_share});
   }
 
  private:
@@ -73,6 +76,7 @@ class TimedRunner final : public testing::FakeRunner {
   std::mt19937_64& random_;
   double bias_ = 1;
   int released_ = 0;
+  bool warm_ = false;
 };
 
 class TimingOracle final : public testing::FakeOracle {
@@ -263,6 +267,16 @@ TEST(Compare, WorkDoneOnceForManyCallsIsNotLinear) {
   ASSERT_TRUE(seen.ok());
   EXPECT_EQ(seen->answer, Answer::invalid);
   EXPECT_NE(seen->reason.find("linear"), std::string::npos);
+}
+
+TEST(Compare, AnswersKeptFromTheFirstCallInvalidate) {
+  // Threads and tables in a millisecond are honest; 40 ms of work done once are not.
+  FakeSession honest({}, {.once_ns = 1e6}, 1), keeps({}, {.call_ns = 5e3, .once_ns = 40e6}, 1);
+  const auto fine = run(honest), kept = run(keeps);
+  ASSERT_TRUE(fine.ok() && kept.ok());
+  EXPECT_NE(fine->answer, Answer::invalid) << fine->reason;
+  EXPECT_EQ(kept->answer, Answer::invalid);
+  EXPECT_NE(kept->reason.find("kept from call to call"), std::string::npos);
 }
 
 TEST(Compare, ATimerInsideThatDisagreesInvalidates) {

@@ -149,6 +149,7 @@ Status OracleCore::drop_arenas(std::uint64_t id) {
   constexpr std::uint64_t kMostIdleBytes = std::uint64_t{1} << 30;
   const auto it = arenas_.find(id);
   if (it == arenas_.end()) return {};
+  it->second->filled = 0;
   if (!it->second->layout.guarded) idle_.push_front(std::move(it->second));
   arenas_.erase(it);
   std::uint64_t total = 0;
@@ -375,7 +376,8 @@ Status OracleCore::prepare_sources(ArenaPair& pair) {
       HONE_CHECK(draw(source.seed, 0, source.variants.back().data()));
     } else if (task::is_windowable(task_, i)) {
       // Windows of one long draw at random offsets: each is a draw of its own and costs one copy.
-      source.extra = std::clamp<std::uint64_t>(n, 4096, std::uint64_t{1} << 20);
+      // Enough offsets that a process meets one twice but rarely, or answers could be kept.
+      source.extra = std::clamp<std::uint64_t>(n, std::min<std::uint64_t>(4096 * n, std::uint64_t{1} << 18), std::uint64_t{1} << 20);
       const std::uint64_t chunks = (n + source.extra + n - 1) / n;
       source.master.resize(chunks * bytes);
       for (std::uint64_t c = 0; c < chunks; ++c)
@@ -445,9 +447,43 @@ Status OracleCore::place_input(const ArenaPair& pair, std::size_t input, const t
   return {};
 }
 
+// A few elements of every output of every call, where checking all against the truth would take too long: an output
+// that still holds the poison in all of them was not computed.
+void OracleCore::note_untouched(const ArenaPair& pair) {
+  constexpr std::uint64_t kProbes = 8;
+  constexpr std::size_t kMostNoted = 16;
+  for (std::size_t o = 0; o < pair.poison.size() && untouched_.size() < kMostNoted; ++o) {
+    const Place& place = pair.layout.outputs[o];
+    const std::vector<std::byte>& poison = pair.poison[o];
+    const std::uint64_t width = poison.size();
+    // A narrow integer may be the poison by chance; an output that is also an input holds none.
+    const bool telling = task::is_floating(task_.outputs[o].dtype) || width >= 4;
+    if (!telling || place.bytes < width || width == 0 || inout_source(task_, task_.outputs[o])) continue;
+    const std::uint64_t n = place.bytes / width;
+    for (std::int64_t call = 0; call < pair.filled; ++call) {
+      const std::byte* at = pair.outputs.bytes().data() + place.data + static_cast<std::uint64_t>(call) * pair.layout.output_stride;
+      bool untouched = true;
+      for (std::uint64_t k = 0; k < kProbes && untouched; ++k)
+        untouched = std::memcmp(at + (n - 1) * k / (kProbes - 1) * width, poison.data(), width) == 0;
+      if (!untouched) continue;
+      OutputErrors errors;
+      errors.name = task_.outputs[o].name;
+      errors.elements = errors.counted = static_cast<std::int64_t>(n);
+      errors.exact_wrong = errors.poison_left = static_cast<std::int64_t>(n);
+      DrawCheck check;
+      check.outputs.push_back(std::move(errors));
+      untouched_.push_back({"untouched", pair.filled_seed, call, std::move(check)});
+      break;
+    }
+  }
+}
+
 Status OracleCore::fill(std::uint64_t arenas, std::uint64_t seed, std::int64_t calls, bool cold) {
   HONE_TRY(ArenaPair* const pair, find_arenas(arenas));
   if (calls < 0 || calls > pair->layout.sets) return bug_error("fill: more calls than sets");
+  note_untouched(*pair);
+  pair->filled = calls;
+  pair->filled_seed = seed;
   pair->poison.clear();
   for (const task::Tensor& output : task_.outputs) pair->poison.push_back(poison_for(output.dtype));
   for (std::int64_t call = 0; call < calls; ++call) {
@@ -489,11 +525,12 @@ Status OracleCore::collect(std::uint64_t arenas, std::uint64_t seed, const std::
 Result<std::vector<Oracle::Settled>> OracleCore::settle(double limit_ms, int at_least) {
   std::vector<Kept> kept = std::move(kept_);
   kept_.clear();
+  std::vector<Oracle::Settled> out = std::move(untouched_);
+  untouched_.clear();
   std::mt19937_64 random(entropy64());
   std::shuffle(kept.begin(), kept.end(), random);
   const std::int64_t start = monotonic_ns();
   std::map<std::string, int> done;
-  std::vector<Oracle::Settled> out;
   for (const Kept& k : kept) {
     const double spent = static_cast<double>(monotonic_ns() - start) * 1e-6;
     if (spent > limit_ms && done[k.tag] >= at_least) continue;

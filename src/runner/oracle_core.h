@@ -77,6 +77,8 @@ class OracleCore {
     std::uint64_t slack_seed = 0;
     std::uint64_t input_hash = 0;
     std::vector<Source> sources;                 // timing
+    std::uint64_t filled_seed = 0;               // timing: of the last fill
+    std::int64_t filled = 0;                     // timing: sets it filled
     std::uint64_t total_bytes() const;
   };
   struct Kept {
@@ -108,7 +110,10 @@ class OracleCore {
   std::map<std::uint64_t, DrawKey> forgotten_;  // dropped for memory: drawn again on use
   std::map<std::uint64_t, std::unique_ptr<ArenaPair>> arenas_;
   std::list<std::unique_ptr<ArenaPair>> idle_;  // timing arenas for the next comparison of the case, latest first
+  /// Notes the sets of the last fill in which an output was left as it was: the call did nothing.
+  void note_untouched(const ArenaPair& arenas);
   std::vector<Kept> kept_;
+  std::vector<Oracle::Settled> untouched_;
 };
 
 }  // namespace hone::runner

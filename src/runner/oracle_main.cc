@@ -1,6 +1,7 @@
 #include "runner/oracle_main.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -218,6 +219,7 @@ void die_with_coordinator() {
 }  // namespace
 
 int oracle_main(int, char**) {
+  ::signal(SIGINT, SIG_IGN);  // a terminal sends it to the whole group; the coordinator ends us by closing the socket
   std::thread(die_with_coordinator).detach();
   std::unique_ptr<OracleCore> core;
   for (;;) {

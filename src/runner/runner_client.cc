@@ -36,6 +36,12 @@ Result<UniqueFd> object_in_memory(const std::string& bytes) {
   return fd;
 }
 
+/// What a runner says is a claim of any shape: a member that is no string reads as none.
+std::string text_of(const Json& header, const char* key) {
+  const auto it = header.is_object() ? header.find(key) : header.end();
+  return header.is_object() && it != header.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
 class RunnerProcess final : public Runner {
  public:
   RunnerProcess(const task::Task& task, const Program& program, wire::JailedProcess process, UniqueFd socket)
@@ -111,8 +117,8 @@ class RunnerProcess final : public Runner {
     if (!frame->has_value()) return ReleaseOutcome(why_ended("during a call"));
     const Json& header = (*frame)->header;
     if (failure) return ReleaseOutcome(*failure);
-    const Json ns = header.value("ns", Json());
-    if (header.value("op", "") != "done" || !ns.is_number_integer())
+    const Json ns = header.is_object() ? header.value("ns", Json()) : Json();
+    if (text_of(header, "op") != "done" || !ns.is_number_integer())
       return ReleaseOutcome(broken(usage_error("a completion signal expected")));
     return ReleaseOutcome(Release{static_cast<double>(end - start), ns.get<double>()});
   }
@@ -153,12 +159,12 @@ class RunnerProcess final : public Runner {
     if (!frame.ok()) return std::optional(broken(frame.error()));
     if (!frame->has_value()) return std::optional(why_ended(when));
     const Json& header = (*frame)->header;
-    if (header.value("op", "") == op) return std::optional<Failure>();
-    if (header.value("op", "") == "error") {
-      const std::string message = scrub(header.value("message", ""), 500);
-      if (header.value("environment", false)) return environment_error("the runner failed " + std::string(when) + ": " + message);
-      return std::optional(Failure{"static", "load_error", message, Json::object()});
-    }
+    if (text_of(header, "op") == op) return std::optional<Failure>();
+    // From the load on candidate code may speak here, so nothing said is ever taken for the machine's fault.
+    if (text_of(header, "op") == "error")
+      return std::optional(Failure{"static", "load_error",
+                                   fmt::format("the runner gave up {}: {}", when, scrub(text_of(header, "message"), 500)),
+                                   Json::object()});
     return std::optional(broken(usage_error("'" + std::string(op) + "' expected")));
   }
 

@@ -44,6 +44,8 @@ Status parse_part(std::string_view part, Budget& budget) {
   if (factor == 0 && unit.empty()) return bad(part, "a number without a unit");
   if (factor == 0) return bad(part, "an unknown unit");
   if (budget.seconds) return bad(part, "a second time");
+  constexpr double kLongest_s = 1e8;  // three years; clocks count nanoseconds in 64 bits
+  if (!(*value * factor <= kLongest_s)) return bad(part, "longer than three years");
   budget.seconds = *value * factor;
   return {};
 }
