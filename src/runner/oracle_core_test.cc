@@ -221,6 +221,30 @@ TEST(OracleCore, TimedContentsAreDrawsAndAreCheckedAfterwards) {
   }
 }
 
+TEST(OracleCore, ATimedCallThatLeftItsOutputAloneIsNoted) {
+  const auto core = make_core();
+  const auto arenas = core->make_timing_arenas({{"N", kN}}, 4);
+  ASSERT_TRUE(arenas.ok());
+  auto out = wire::map_guarded(arenas->outputs, 0, output_arena_bytes(*arenas->layout), true);
+  ASSERT_TRUE(out.ok());
+  const Layout& layout = *arenas->layout;
+  for (const std::uint64_t seed : {7u, 8u, 9u}) {
+    ASSERT_TRUE(core->fill(arenas->id, seed, 4, true).ok());
+    for (std::uint64_t set = 0; set < 4; ++set)
+      if (seed != 8 || set != 2)  // release 8 skips its third call
+        for (const Place& p : layout.outputs) std::memset(out->bytes().data() + p.data + set * layout.output_stride, 1, p.bytes);
+  }
+  const auto settled = core->settle(0, 0);
+  ASSERT_TRUE(settled.ok());
+  ASSERT_FALSE(settled->empty());
+  for (const Oracle::Settled& s : *settled) {
+    EXPECT_EQ(s.tag, "untouched");
+    EXPECT_EQ(s.seed, 8u);
+    EXPECT_EQ(s.call, 2);
+    EXPECT_GT(s.check.outputs[0].exact_wrong, 0);
+  }
+}
+
 TEST(OracleCore, ForgetsForMemoryAndDrawsAgain) {
   const auto small = [] {
     auto task = task::parse_task(kTask, "task.toml", false);

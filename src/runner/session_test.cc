@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "lane/lane.h"
 #include "task/task_file.h"
+#include "wire/frame.h"
 
 // The whole bench of processes, for real: compiler in a jail, oracle, jailed runners.
 
@@ -154,6 +155,19 @@ TEST_F(SessionTest, AnAnswerOutOfTurnIsAProtocolFailure) {
   // Descriptor 3 is the runner's socket; what is written there is not believed.
   const std::string head = "extern \"C\" long write(int, const void*, unsigned long);\n" + std::string(kHead);
   EXPECT_EQ(failure_of(head + "{ for (int i = 0; i < 100; ++i) write(3, \"HON1 nonsense and more of it\", 28); }"), "protocol");
+}
+
+TEST_F(SessionTest, AForgedFrameOfAnyShapeIsAProtocolFailure) {
+  // Well-formed frames whose members have types that nobody asked for: the coordinator must not fall over them.
+  for (const Json& forged : {Json{{"op", 7}}, Json{{"op", Json::object()}}, Json{{"op", "done"}, {"ns", "soon"}}, Json::array({1})}) {
+    const std::string frame = wire::encode_frame(forged);
+    std::string bytes;
+    for (const char c : frame) bytes += std::to_string(static_cast<unsigned char>(c)) + ",";
+    EXPECT_EQ(failure_of("extern \"C\" long write(int, const void*, unsigned long);\nstatic const unsigned char forged[] = {" + bytes +
+                         "};\n" + std::string(kHead) + "{ write(3, forged, sizeof forged); for (;;) { } }"),
+              "protocol")
+        << forged.dump();
+  }
 }
 
 TEST_F(SessionTest, AReferenceThatDoesNotBuildSaysWhere) {

@@ -16,6 +16,7 @@ TEST(Budget, ReadsWhatPeopleWrite) {
   EXPECT_EQ(parse_budget("2m")->seconds, 120);
   EXPECT_EQ(parse_budget("1.5h")->seconds, 5400);
   EXPECT_EQ(parse_budget("500ms")->seconds, 0.5);
+  EXPECT_FALSE(parse_budget("1e99s").ok()) << "more nanoseconds than 64 bits hold";
   EXPECT_EQ(parse_budget("200evals")->evaluations, 200);
   EXPECT_EQ(parse_budget("target=2.0x")->target, 2);
   const auto all = parse_budget("60s, 200evals,target=2.5x");
