@@ -38,8 +38,8 @@ Result<UniqueFd> object_in_memory(const std::string& bytes) {
 
 /// What a runner says is a claim of any shape: a member that is no string reads as none.
 std::string text_of(const Json& header, const char* key) {
-  const auto it = header.is_object() ? header.find(key) : header.end();
-  return header.is_object() && it != header.end() && it->is_string() ? it->get<std::string>() : std::string();
+  const Result<std::string> text = get_string(header, key, "runner");
+  return text.ok() ? *text : std::string();
 }
 
 class RunnerProcess final : public Runner {
@@ -117,10 +117,10 @@ class RunnerProcess final : public Runner {
     if (!frame->has_value()) return ReleaseOutcome(why_ended("during a call"));
     const Json& header = (*frame)->header;
     if (failure) return ReleaseOutcome(*failure);
-    const Json ns = header.is_object() ? header.value("ns", Json()) : Json();
-    if (text_of(header, "op") != "done" || !ns.is_number_integer())
+    const Result<std::int64_t> ns = get_int(header, "ns", "runner");
+    if (text_of(header, "op") != "done" || !ns.ok())
       return ReleaseOutcome(broken(usage_error("a completion signal expected")));
-    return ReleaseOutcome(Release{static_cast<double>(end - start), ns.get<double>()});
+    return ReleaseOutcome(Release{static_cast<double>(end - start), static_cast<double>(*ns)});
   }
 
   std::int64_t peak_memory_bytes() const override { return static_cast<std::int64_t>(process_.memory_bytes()); }
