@@ -39,6 +39,7 @@ struct Cell {
   int status_fd = -1;           ///< bubblewrap writes {"exit-code": n} here
   bool other_user = false;      ///< started as another user than ours
   bool command_is_init = true;  ///< process 1, which no signal from inside can end
+  bool bare = false;            ///< no /proc, and of /dev null alone
   bool new_session = true;      ///< no controlling terminal; without it TIOCSTI is stopped by the filter alone
 };
 

@@ -170,6 +170,7 @@ class Run {
     cell.command_is_init = false;
     cell.new_session = !spec_.background;
     cell.read_only = spec_.read_only;
+    cell.bare = spec_.bare;
     cell.env = {{"PATH", "/usr/bin:/bin"}, {"LC_ALL", "C"}};
     cell.env.insert(cell.env.end(), spec_.env.begin(), spec_.env.end());
     cell.scratch_bytes = spec_.scratch_bytes;

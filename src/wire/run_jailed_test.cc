@@ -101,6 +101,14 @@ TEST(RunJailed, ACompilerCannotReadTheHost) {
   }
 }
 
+TEST(RunJailed, ABareOneHasNoDevicesAndNoProc) {
+  RunSpec spec = shell("echo /dev/* /proc/* /dev/null/*; echo lost > /dev/null && cat /dev/null && touch made && ls");
+  spec.bare = true;
+  const RunOutput output = run(spec);
+  EXPECT_EQ(output.out, "/dev/null /proc/* /dev/null/*\nmade\n");  // a pattern that matches nothing stays as it is
+  EXPECT_EQ(output.code, 0) << output.err;
+}
+
 TEST(RunJailed, TimeOutKillsEverything) {
   const std::string mark = fmt::format("86400.{}", entropy64() % 1'000'000'000);
   RunSpec spec = shell(fmt::format("setsid sleep {0} & sleep {0} & echo started; sleep {0}", mark));

@@ -174,6 +174,9 @@ struct RunSpec {
   std::size_t stderr_limit = 1 << 20;
   std::size_t output_limit = 64 << 20;
   std::vector<int> cpus;
+  /// No /proc, and of /dev null alone: for programs that open by name what an untrusted text says, as compilers do.
+  /// There nothing can be read without end, nor a stream of ours waited for.
+  bool bare = false;
   bool background = false;          ///< gives way at once when others of ours want the processor
   bool unsafe = false;  ///< without bubblewrap; `files` must then be relative
 };

@@ -109,6 +109,8 @@ std::vector<Attack> attacks() {
       {"RunsWhenLoaded", "__attribute__((constructor)) static void early() { for (;;) {} }\n", "right(x, y, N);", {"static/constructor"}},
       {"ReadsTheClock", "#include <time.h>\n", "timespec t; clock_gettime(CLOCK_MONOTONIC, &t); right(x, y, N);", {"static/clock_import"}},
       {"MakesASystemCall", "#include <unistd.h>\n#include <sys/syscall.h>\n", "syscall(SYS_getpid); right(x, y, N);", {"static/system_call_import"}},
+      {"IncludesADeviceWithoutEnd", "#include \"/dev/zero\"\n", "right(x, y, N);", {"static/compile_error"}},
+      {"IncludesItsCompilersOutput", "#define WHERE \"/proc/self/fd/2\"\n#include WHERE\n", "right(x, y, N);", {"static/compile_error"}},
       {"IncludesAFileOfTheMachine", "#include \"/etc/passwd\"\n", "right(x, y, N);", {"static/compile_error"}},
   };
 }

@@ -242,6 +242,32 @@ TEST_F(CpuLaneTest, FilesOfTheHostCannotBeRead) {
   }
 }
 
+// What can be read without end, or waits for a writer that never comes, would cost the whole time limit. An include may
+// also be computed, so no reading of the source finds them all: they are not there.
+TEST_F(CpuLaneTest, NothingEndlessCanBeRead) {
+  const auto before = monotonic_ns();
+  int tried = 0;
+  const auto fails = [&](const char* compiler, const std::string& text) {
+    Resolved resolved = with(text);
+    resolved.compiler = compiler;
+    EXPECT_EQ(failed(resolved).reason, "compile_error") << compiler << "\n" << text;
+    ++tried;
+  };
+  for (const char* compiler : {"g++", "clang++"})
+    for (const char* path : {"/dev/zero", "/dev/random", "/dev/urandom", "/dev/full", "/dev/tty", "/dev/stdin", "/dev/fd/2",
+                             "/proc/self/fd/2", "/proc/self/pagemap", "/proc/self/mem", "/dev", "/tmp/work", "../../dev/zero"}) {
+      const std::string name = fmt::format("\"{}\"", path);
+      fails(compiler, "#include " + name + "\n");
+      fails(compiler, "#define WHAT " + name + "\n#include WHAT\n");
+      fails(compiler, fmt::format("asm(\".incbin \\\"{}\\\"\");\n", path));
+    }
+  // Each is a build of its own, some 50 ms; a single one that waits takes 30 s.
+  EXPECT_LT(monotonic_ns() - before, 28'000'000'000) << tried;
+  // Asking whether such a file is there takes no time and gives no answer.
+  built(with("#if __has_include(\"/dev/zero\") || __has_include(\"/proc/self/maps\")\n#error seen\n#endif\n"
+             "extern \"C\" int f() { return 1; }"));
+}
+
 TEST_F(CpuLaneTest, BombsEndWithAWord) {
   const auto before = monotonic_ns();
   EXPECT_EQ(failed(with("constexpr unsigned long f() { unsigned long n = 0; for (unsigned long i = 0; i < ~0ul; ++i) n += i; return n; }\n"

@@ -75,6 +75,7 @@ std::string script_for(const CompileJob& job) {
 
 wire::RunSpec jail_for(double limit_s, bool unsafe) {
   wire::RunSpec spec;
+  spec.bare = true;        // #include, .incbin and the like open whatever the source names
   spec.background = true;  // builds run ahead of timing: the coordinator must never wait behind one
   // A build that embeds the day is another object each day.
   spec.env = {{"SOURCE_DATE_EPOCH", "0"}, {"TMPDIR", "/tmp"}};
