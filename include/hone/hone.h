@@ -115,6 +115,7 @@ struct AuditRequest : Common {
   std::string task;
   int mutants = 40;
   std::uint64_t seed = 0;
+  double limit_s = 600;                  ///< wall time of the whole verb; mutants not judged by then are left out. 0: no limit
 };
 /// Can this task tell right from wrong? Exit code 1 when it cannot.
 Result<Document> audit_task(const AuditRequest& request);

@@ -47,16 +47,16 @@ Result<Entry> enter_reference(runner::Session& session, const std::string& sourc
   return judge::enter(session.lane(), task, *candidate, assignment, {}, candidate::Build::baseline);
 }
 
-/// Builds all, a few at a time, in the order given.
+/// Builds all, a few at a time, in the order given; empty entries once the time is over.
 std::vector<Result<Entry>> build_all(runner::Session& session, const std::vector<Mutant>& mutants,
-                                     const std::string& path, int builders) {
+                                     const std::string& path, int builders, const judge::Watch& watch) {
   std::vector<std::optional<Result<Entry>>> built(mutants.size());
   std::atomic<std::size_t> next = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < std::max(1, builders); ++t)
     threads.emplace_back([&] {
       for (std::size_t i = next++; i < mutants.size(); i = next++)
-        built[i] = enter_reference(session, mutants[i].source, path);
+        built[i] = watch.over() || watch.cancelled() ? Result<Entry>(Entry()) : enter_reference(session, mutants[i].source, path);
     });
   for (std::thread& t : threads) t.join();
   std::vector<Result<Entry>> out;
@@ -67,14 +67,14 @@ std::vector<Result<Entry>> build_all(runner::Session& session, const std::vector
 /// What the original measures on many draws; a mutant that measures the same everywhere is equivalent.
 class Twin {
  public:
-  Twin(runner::Session& session, const Entry& original, std::uint64_t seed)
-      : session_(session), original_(original), seed_(seed) {}
+  Twin(runner::Session& session, const Entry& original, std::uint64_t seed, const judge::Watch& watch)
+      : session_(session), original_(original), seed_(seed), watch_(watch) {}
 
-  /// nullopt: the same on every draw; else where it first differed.
+  /// nullopt: the same on every draw (looked at before the time was over); else where it first differed.
   Result<std::optional<std::string>> difference(const Entry& mutant) {
     HONE_CHECK(prepare());
     judge::Trial ours(session_, original_.program), theirs(session_, mutant.program);
-    for (std::size_t i = 0; i < draws_.size(); ++i) {
+    for (std::size_t i = 0; i < draws_.size() && !watch_.over() && !watch_.cancelled(); ++i) {
       if (i >= expected_.size()) {
         HONE_TRY(const std::string seen, measure(ours, draws_[i]));
         expected_.push_back(seen);
@@ -97,9 +97,9 @@ class Twin {
     for (const judge::SizedCase& one : *sized)
       if (one.bytes > 0 && cheap.size() < kOwnCases) cheap.push_back(one);
     if (session_.task().hidden.draws > 0) {
-      auto hidden = task::draw_hidden_cases(session_.task(), judge::derived_seed(seed_, 0x5459), kHiddenBytes);
-      if (!hidden.ok()) return std::move(hidden).error();
-      auto small = judge::by_size(session_.task(), *hidden);
+      // A range that begins above the limit has no small shape; the task's own cases must do then.
+      const auto hidden = task::draw_hidden_cases(session_.task(), judge::derived_seed(seed_, 0x5459), kHiddenBytes);
+      auto small = judge::by_size(session_.task(), hidden.ok() ? *hidden : std::vector<task::Case>());
       if (!small.ok()) return std::move(small).error();
       for (judge::SizedCase& one : *small)
         if (one.bytes > 0) cheap.push_back(std::move(one));
@@ -109,7 +109,7 @@ class Twin {
       auto arenas = judge::CaseArenas::make(session_, one.task_case.dims);
       if (!arenas.ok()) return std::move(arenas).error();
       const int share = (kEquivalenceDraws + static_cast<int>(cheap.size()) - 1) / static_cast<int>(cheap.size());
-      for (int i = 0; i < share; ++i) {
+      for (int i = 0; i < share && !watch_.over(); ++i) {
         const task::Distribution d = distributions[static_cast<std::size_t>(i) % distributions.size()];
         auto ready = judge::make_ready(session_,
                                        {one.task_case.label, one.task_case.dims,
@@ -137,6 +137,7 @@ class Twin {
   runner::Session& session_;
   const Entry& original_;
   std::uint64_t seed_;
+  const judge::Watch& watch_;
   std::vector<std::unique_ptr<judge::CaseArenas>> arenas_;
   std::vector<judge::ReadyDraw> draws_;
   std::vector<std::string> expected_;
@@ -145,14 +146,16 @@ class Twin {
 class Audit {
  public:
   Audit(runner::Session& session, const AuditOptions& options)
-      : session_(session), options_(options), seed_(options.seed != 0 ? options.seed : entropy64()) {}
+      : session_(session), options_(options), watch_(options.watch ? *options.watch : unlimited_),
+        seed_(options.seed != 0 ? options.seed : entropy64()) {}
 
   Result<AuditReport> run() {
     const std::int64_t start = monotonic_ns();
     const task::Task& task = session_.task();
     report_.task_name = task.name;
     report_.seed = seed_;
-    HONE_TRY(report_.admission, judge::admit(session_, seed_));
+    HONE_CHECK(watch_.next("null answers"));
+    HONE_TRY(report_.admission, judge::admit(session_, seed_, judge::Budget{}, &watch_));
     const auto named = task.reference.find(session_.lane().name());
     if (named == task.reference.end())
       return usage_error(fmt::format("task '{}' has no reference for lane {}", task.name, session_.lane().name()));
@@ -162,20 +165,31 @@ class Audit {
     HONE_TRY(original_, enter_reference(session_, source, path_));
     if (original_.failure)
       return usage_error("the reference does not build as a candidate: " + original_.failure->message);
-    const std::vector<Result<Entry>> built = build_all(session_, mutants, path_, options_.builders);
+    HONE_CHECK(watch_.next(fmt::format("building {} mutants", mutants.size())));
+    const std::vector<Result<Entry>> built = build_all(session_, mutants, path_, options_.builders, watch_);
     judge::ScreenOptions screen;
     screen.seed = judge::derived_seed(seed_, 0x53);
     screen.statics.instructions = false;  // a rounded factor is to be found by its error
-    HONE_TRY(context_, judge::ScreenContext::prepare(session_, screen));
-    twin_ = std::make_unique<Twin>(session_, original_, seed_);
+    screen.watch = &watch_;
+    auto context = judge::ScreenContext::prepare(session_, screen);
+    if (context.ok()) context_ = std::move(context).value();
+    else if (!watch_.over()) return std::move(context).error();
+    twin_ = std::make_unique<Twin>(session_, original_, seed_, watch_);
     for (std::size_t i = 0; i < mutants.size(); ++i) {
       if (!built[i].ok()) return Error(built[i].error());
-      HONE_TRY(MutantReport one, judge_one(mutants[i], *built[i]));
+      HONE_CHECK(watch_.next(fmt::format("mutant {} of {}", i + 1, mutants.size())));
+      MutantReport one;
+      one.mutant = mutants[i];
+      if (!watch_.over()) {
+        HONE_TRY(one, judge_one(mutants[i], *built[i]));
+      }
+      // What was cut short is neither killed nor alive.
+      if (watch_.over()) one = {mutants[i], State::left_out, "", "", "the time limit was over", false};
       count(one);
       one.mutant.source.clear();
       report_.mutants.push_back(std::move(one));
-      if (options_.progress) options_.progress(i + 1, mutants.size());
     }
+    watch_.tell(fmt::format("mutant {} of {}", report_.mutants.size(), mutants.size()));
     const int decided = report_.killed + report_.survived;
     report_.score = decided > 0 ? static_cast<double>(report_.killed) / decided : 1;
     report_.ms = static_cast<double>(monotonic_ns() - start) * 1e-6;
@@ -189,6 +203,7 @@ class Audit {
       case State::survived: ++report_.survived; break;
       case State::equivalent: ++report_.equivalent; break;
       case State::not_built: ++report_.not_built; break;
+      case State::left_out: ++report_.left_out; break;
     }
   }
 
@@ -220,6 +235,7 @@ class Audit {
       judge::VerifyOptions verify;
       verify.seed = judge::derived_seed(seed_, 0x56);
       verify.statics.instructions = false;
+      verify.watch = &watch_;
       verify.memory_options.allow_missing_tools = true;
       HONE_TRY(const judge::Verdict verdict, judge::verify(session_, entry, verify));
       if (!verdict.correct) {
@@ -251,6 +267,8 @@ class Audit {
 
   runner::Session& session_;
   const AuditOptions& options_;
+  const judge::Watch unlimited_;
+  const judge::Watch& watch_;
   std::uint64_t seed_;
   std::string path_;
   Entry original_;
@@ -267,6 +285,7 @@ const char* name_of(State state) {
     case State::survived: return "survived";
     case State::equivalent: return "equivalent";
     case State::not_built: return "not built";
+    case State::left_out: return "left out";
   }
   return "";
 }
@@ -278,7 +297,7 @@ Result<AuditReport> audit(runner::Session& session, const AuditOptions& options)
 bool is_strong(const AuditReport& report) {
   // A null answer that passes makes a task weak at once; of mutants some change what no budget can see.
   constexpr double kStrong = 0.95;
-  return report.admission.admitted && report.score >= kStrong;
+  return report.admission.admitted && report.left_out == 0 && report.score >= kStrong;
 }
 
 }  // namespace hone::audit

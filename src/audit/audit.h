@@ -4,7 +4,6 @@
 // as diffs with a hint what would kill them. Read mutate.h for the mistakes.
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "base/result.h"
 #include "judge/admission.h"
 #include "judge/judge.h"
+#include "judge/watch.h"
 #include "runner/session.h"
 
 namespace hone::audit {
@@ -21,12 +21,11 @@ struct AuditOptions {
   std::size_t most_mutants = 60;
   int builders = 2;              ///< compilers at a time
   bool verify_survivors = true;  ///< also judges survivors of the screen as a verify does, to say what kills them
-  /// Called after each mutant; for a progress line.
-  std::function<void(std::size_t done, std::size_t all)> progress;
+  const judge::Watch* watch = nullptr;  ///< limit, progress, cancelling; none without
 };
 
 struct MutantReport {
-  enum class State { killed, survived, equivalent, not_built };
+  enum class State { killed, survived, equivalent, not_built, left_out };
   Mutant mutant;                 ///< without its source
   State state = State::killed;
   std::string gate, reason;      ///< of the failure that killed it
@@ -40,11 +39,12 @@ struct AuditReport {
   judge::AdmissionReport admission;
   std::vector<MutantReport> mutants;
   int killed = 0, survived = 0, equivalent = 0, not_built = 0;
+  int left_out = 0;              ///< the time limit was over before they were judged
   double score = 0;              ///< killed / (killed + survived); 1 without any
   std::uint64_t seed = 0;
   double ms = 0;
 };
-/// Admitted, and of the mutants not too many survive: the task tells right from wrong.
+/// Admitted, all mutants were judged and not too many survive: the task tells right from wrong.
 bool is_strong(const AuditReport& report);
 
 Result<AuditReport> audit(runner::Session& session, const AuditOptions& options = {});

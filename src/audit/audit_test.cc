@@ -2,8 +2,10 @@
 // lane, jails and oracle.
 #include "audit/audit.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
 
 #include "base/files.h"
@@ -141,18 +143,28 @@ TEST(Audit, AThoroughTaskKillsItsMutants) {
   options.seed = 5;
   options.most_mutants = 24;
   options.verify_survivors = false;
-  std::size_t told = 0;
-  options.progress = [&](std::size_t, std::size_t all) {
-    ++told;
-    EXPECT_EQ(all, 24u);
-  };
+  std::set<std::string> told;
+  const judge::Watch watch(0, nullptr, [&](const std::string& doing, double) { told.insert(doing); });
+  options.watch = &watch;
   const auto report = audit(*bench->session, options);
   ASSERT_TRUE(report.ok()) << report.error().text();
-  EXPECT_EQ(told, 24u);
+  for (int i = 1; i <= 24; ++i) EXPECT_EQ(told.count(fmt::format("mutant {} of 24", i)), 1u);
   EXPECT_TRUE(report->admission.admitted);
   EXPECT_TRUE(is_strong(*report)) << report->score;
   EXPECT_EQ(report->killed + report->survived + report->equivalent + report->not_built, 24);
   EXPECT_EQ(report->mutants.size(), 24u);
+}
+
+TEST(Audit, CancelledIsAnError) {
+  auto bench = Bench::make(task_text(""), kReference);
+  ASSERT_TRUE(bench.ok()) << bench.error().text();
+  const std::atomic<bool> yes{true};
+  const judge::Watch watch(0, &yes);
+  AuditOptions options;
+  options.watch = &watch;
+  const auto report = audit(*bench->session, options);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().code, ErrorCode::cancelled);
 }
 
 TEST(Audit, ATaskWithoutTailsLetsTheMissingTailSurvive) {

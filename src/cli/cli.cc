@@ -49,6 +49,16 @@ CLI::Validator a_seed() {
       "");
 }
 
+/// One of a fixed list of words.
+CLI::Validator one_of(std::vector<std::string> known) {
+  return CLI::Validator(
+      [known = std::move(known)](std::string& text) {
+        if (std::find(known.begin(), known.end(), text) != known.end()) return std::string();
+        return fmt::format("'{}' is none of {}{}", text, fmt::join(known, ", "), did_you_mean(text, known));
+      },
+      "");
+}
+
 std::atomic<bool> interrupted{false};
 
 /// The first Ctrl-C stops cleanly; the second ends at once.
@@ -94,7 +104,7 @@ struct Requests {
   DoctorRequest doctor;
   InitRequest init;
   std::vector<std::string> verify_set, bench_set;
-  std::string verify_limit = "300s";
+  std::string verify_limit = "300s", audit_limit = "600s";
   bool no_timing = false, no_memory = false, replay_no_timing = false;
 };
 
@@ -106,7 +116,7 @@ void common_options(CLI::App* app, Common* common, Flags* flags) {
   app->add_flag("--stats", common->stats);
   app->add_flag("--unsafe", common->unsafe);
   app->add_option("--archive", common->archive);
-  app->add_option("--compiler", common->compiler)->check(CLI::IsMember({"g++", "clang++"}));
+  app->add_option("--compiler", common->compiler)->check(one_of({"g++", "clang++"}));
 }
 
 using Call = std::function<Result<Document>()>;
@@ -183,10 +193,16 @@ std::vector<Verb> make_verbs(CLI::App& app, Requests& r, Flags& flags) {
     v->add_flag("--warm", request->warm);
   }
 
-  v = add("audit", &r.audit, [&] { return audit_task(r.audit); });
+  v = add("audit", &r.audit, [&]() -> Result<Document> {
+    const Result<double> limit = parse_limit(r.audit_limit);
+    if (!limit.ok()) return limit.error();
+    r.audit.limit_s = *limit;
+    return audit_task(r.audit);
+  });
   v->add_option("task", r.audit.task)->required();
   v->add_option("--mutants", r.audit.mutants)->check(number_between(0, 1e6));
   v->add_option("--seed", r.audit.seed)->check(a_seed());
+  v->add_option("--time-limit", r.audit_limit);
 
   v = add("runs", &r.runs, [&] { return list_runs(r.runs); });
   v->add_option("--limit,-n", r.runs.limit)->check(number_between(1, 1e9));

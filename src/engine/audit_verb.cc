@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "audit/audit.h"
 #include "engine/bench.h"
 #include "engine/document.h"
@@ -9,14 +7,13 @@ namespace hone {
 
 Result<Document> audit_task(const AuditRequest& request) {
   if (request.mutants < 0) return usage_error("--mutants must not be negative");
-  engine::announce(request, "building the reference");
+  if (!(request.limit_s >= 0)) return usage_error("the time limit must not be negative", "0 means no limit");
+  const judge::Watch watch = engine::watch_of(request, request.limit_s);
   HONE_TRY(engine::Bench bench, engine::open_bench(request.task, request));
   audit::AuditOptions options;
   options.seed = request.seed;
   options.most_mutants = static_cast<std::size_t>(request.mutants);
-  options.progress = [&](std::size_t done, std::size_t all) {
-    engine::announce(request, fmt::format("mutant {} of {}", done, all));
-  };
+  options.watch = &watch;
   HONE_TRY(const audit::AuditReport report, audit::audit(*bench.session, options));
   return Document{report::to_text(report, engine::style_of(request), request.explain), report::to_json(report).dump(2),
                   audit::is_strong(report) ? 0 : 1};

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "device/cpu.h"
+#include "engine/document.h"
 #include "task/task_file.h"
 
 namespace hone::engine {
@@ -30,6 +31,7 @@ Result<Bench> open_bench(task::Task task, const Common& common) {
   runner::SessionOptions options;
   options.lane = bench.lane.get();
   options.unsafe = common.unsafe;
+  announce(common, "building the reference");
   HONE_TRY(bench.session, runner::Session::open(bench.task, options));
   return bench;
 }
@@ -51,7 +53,8 @@ Result<candidate::Assignment> choose(const candidate::Candidate& candidate, cons
       return usage_error(fmt::format("{} has no tunable '{}'{}", candidate.path, name, did_you_mean(name, known)),
                          known.empty() ? "It has none" : fmt::format("It has: {}", fmt::join(known, ", ")));
     if (std::find(it->values.begin(), it->values.end(), value) == it->values.end())
-      return usage_error(fmt::format("tunable {} of {} has no value '{}'", name, candidate.path, value),
+      return usage_error(fmt::format("tunable {} of {} has no value '{}'{}", name, candidate.path, value,
+                                     did_you_mean(value, it->values)),
                          fmt::format("Its values: {}", fmt::join(it->values, " ")));
     assignment[name] = value;
   }

@@ -25,8 +25,9 @@ struct Bench {
 };
 
 Result<std::unique_ptr<lane::Lane>> open_lane(const task::Task& task, const Common& common);
+/// Builds the reference, and says so: whatever else a verb reads it reads before.
 Result<Bench> open_bench(task::Task task, const Common& common);
-/// Reads the task first.
+/// Reads the task first; for verbs that read nothing else.
 Result<Bench> open_bench(const std::string& path, const Common& common);
 
 /// A candidate with the assignment that a user asked for; the others keep their default. Unknown tunables and values

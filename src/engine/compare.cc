@@ -9,9 +9,17 @@
 #include "judge/judge.h"
 #include "measure/compare.h"
 #include "report/verdict.h"
+#include "task/task_file.h"
 
 namespace hone {
 namespace {
+
+/// A candidate as read, before anything is built.
+struct Named {
+  std::string path;
+  candidate::Candidate candidate;
+  candidate::Assignment assignment;
+};
 
 struct Contestant {
   std::string name;
@@ -20,13 +28,10 @@ struct Contestant {
 };
 
 /// Builds it and asks whether it is right: a time without a check of correctness says nothing.
-Result<Contestant> enter(engine::Bench& bench, judge::ScreenContext& context, const std::string& path,
-                         const Tunables& tunables) {
+Result<Contestant> enter(engine::Bench& bench, judge::ScreenContext& context, const Named& named) {
   Contestant c;
-  c.name = path;
-  HONE_TRY(const candidate::Candidate candidate, candidate::read(path));
-  HONE_TRY(const candidate::Assignment assignment, engine::choose(candidate, bench.task, tunables));
-  HONE_TRY(c.entry, judge::enter(*bench.lane, bench.task, candidate, assignment));
+  c.name = named.path;
+  HONE_TRY(c.entry, judge::enter(*bench.lane, bench.task, named.candidate, named.assignment));
   HONE_TRY(const judge::Verdict verdict, judge::screen(*bench.session, c.entry, context));
   if (!verdict.correct) c.failure = verdict.failure;
   return c;
@@ -84,15 +89,21 @@ Status check(const BenchRequest& request) {
 Result<Document> run(const BenchRequest& request, bool two) {
   HONE_CHECK(check(request));
   const std::int64_t start = monotonic_ns();
-  engine::announce(request, "building the reference");
-  HONE_TRY(engine::Bench bench, engine::open_bench(request.task, request));
-  if (engine::timed_cases(bench.task).empty())
+  HONE_TRY(task::Task task, task::read_task(request.task));
+  if (engine::timed_cases(task).empty())
     return usage_error("the task has no timed case", "Leave out time = false in one [[case]]");
+  std::vector<Named> all;
+  for (const std::string& path : request.candidates) {
+    HONE_TRY(candidate::Candidate candidate, candidate::read(path));
+    HONE_TRY(candidate::Assignment assignment, engine::choose(candidate, task, request.tunables));
+    all.push_back({path, std::move(candidate), std::move(assignment)});
+  }
+  HONE_TRY(engine::Bench bench, engine::open_bench(std::move(task), request));
   HONE_TRY(const std::unique_ptr<judge::ScreenContext> context, judge::ScreenContext::prepare(*bench.session));
   std::vector<Contestant> contestants;
-  for (const std::string& path : request.candidates) {
-    engine::announce(request, "checking " + path);
-    HONE_TRY(Contestant c, enter(bench, *context, path, request.tunables));
+  for (const Named& named : all) {
+    engine::announce(request, "checking " + named.path);
+    HONE_TRY(Contestant c, enter(bench, *context, named));
     contestants.push_back(std::move(c));
   }
   report::CompareReport report;

@@ -82,7 +82,6 @@ Result<Document> export_run(const ExportRequest& request) {
 
 Result<Document> replay(const ReplayRequest& request) {
   HONE_TRY(const engine::Evidence evidence, engine::read_evidence(request.folder));
-  engine::announce(request, "building");
   HONE_TRY(engine::Bench bench, engine::open_bench(evidence.task, request));
   HONE_TRY(const judge::Entry entry,
            judge::enter(*bench.lane, bench.task, evidence.candidate, evidence.assignment));

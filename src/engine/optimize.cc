@@ -221,7 +221,6 @@ class Optimization {
     if (engine::timed_cases(task).empty())
       return usage_error("the task has no timed case: there is nothing to make faster",
                          "Leave out time = false in one [[case]]");
-    engine::announce(request_, "building the reference");
     HONE_TRY(bench_, engine::open_bench(std::move(task), request_));
     return {};
   }

@@ -3,16 +3,17 @@
 #include "engine/performance.h"
 #include "judge/judge.h"
 #include "report/verdict.h"
+#include "task/task_file.h"
 
 namespace hone {
 
 Result<VerifyResult> verify(const VerifyRequest& request) {
   if (!(request.limit_s >= 0)) return usage_error("the time limit must not be negative", "0 means no limit");
   const judge::Watch watch = engine::watch_of(request, request.limit_s);
-  watch.tell("building the reference");
-  HONE_TRY(engine::Bench bench, engine::open_bench(request.task, request));
+  HONE_TRY(task::Task task, task::read_task(request.task));
   HONE_TRY(const candidate::Candidate candidate, candidate::read(request.candidate));
-  HONE_TRY(const candidate::Assignment assignment, engine::choose(candidate, bench.task, request.tunables));
+  HONE_TRY(const candidate::Assignment assignment, engine::choose(candidate, task, request.tunables));
+  HONE_TRY(engine::Bench bench, engine::open_bench(std::move(task), request));
   watch.tell("building the candidate");
   HONE_TRY(const judge::Entry entry, judge::enter(*bench.lane, bench.task, candidate, assignment));
   judge::VerifyOptions options;

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "judge/case_plan.h"
 #include "judge/trial.h"
 
@@ -68,8 +69,8 @@ std::string first_part(task::DType type, const std::string& right, double share)
 
 class Admission {
  public:
-  Admission(runner::Session& session, std::uint64_t seed, const Budget& budget)
-      : session_(session), task_(session.task()), seed_(seed), budget_(budget) {}
+  Admission(runner::Session& session, std::uint64_t seed, const Budget& budget, const Watch* watch)
+      : session_(session), task_(session.task()), seed_(seed), budget_(budget), watch_(watch ? *watch : unlimited_) {}
 
   Result<AdmissionReport> run() {
     const std::int64_t start = monotonic_ns();
@@ -107,6 +108,7 @@ class Admission {
     if (!chosen.ok()) return std::move(chosen).error();
     const int n = std::max(2, draws_for(*chosen, Effort{}, task::Distribution::nominal));
     for (int i = 0; i < n; ++i) {
+      HONE_CHECK(in_time());
       Known one;
       one.name = {chosen->task_case.label, chosen->task_case.dims,
                   {derived_seed(seed_, static_cast<std::uint64_t>(i)), task::Distribution::nominal, 0}};
@@ -119,6 +121,14 @@ class Admission {
     return {};
   }
 
+  Status in_time() const {
+    HONE_CHECK(watch_.next("null answers"));
+    if (!watch_.over()) return {};
+    return usage_error(fmt::format("the time limit of {} was over before it was known whether null answers fail",
+                                   format_duration_ns(watch_.limit_s() * 1e9)),
+                       "Give more time (--time-limit 20min), or the task a smaller timed case");
+  }
+
   void say(std::string check, bool ok, bool strong, std::string detail, std::string next) {
     report_.findings.push_back({std::move(check), ok, strong, std::move(detail), ok ? "" : std::move(next)});
   }
@@ -128,6 +138,7 @@ class Admission {
   Result<Class> judged(Make make) {
     Ledger ledger(budget_);
     for (std::size_t d = 0; d < known_.size(); ++d) {
+      HONE_CHECK(in_time());
       HONE_TRY(const Outputs outputs, make(d));
       HONE_TRY(const runner::DrawCheck check, session_.oracle().check_bytes(known_[d].prepared.id, outputs));
       ledger.add(known_[d].name, check);
@@ -245,14 +256,16 @@ class Admission {
   const task::Task& task_;
   std::uint64_t seed_;
   Budget budget_;
+  const Watch unlimited_;
+  const Watch& watch_;
   std::vector<Known> known_;
   AdmissionReport report_;
 };
 
 }  // namespace
 
-Result<AdmissionReport> admit(runner::Session& session, std::uint64_t seed, const Budget& budget) {
-  return Admission(session, seed != 0 ? seed : entropy64(), budget).run();
+Result<AdmissionReport> admit(runner::Session& session, std::uint64_t seed, const Budget& budget, const Watch* watch) {
+  return Admission(session, seed != 0 ? seed : entropy64(), budget, watch).run();
 }
 
 Json to_json(const AdmissionReport& report) {

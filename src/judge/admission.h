@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "judge/budget.h"
+#include "judge/watch.h"
 #include "runner/session.h"
 
 namespace hone::judge {
@@ -29,7 +30,9 @@ struct AdmissionReport {
 };
 Json to_json(const AdmissionReport& report);
 
-/// `seed` 0: entropy. Judged on the smallest timed case in which every output has elements.
-Result<AdmissionReport> admit(runner::Session& session, std::uint64_t seed = 0, const Budget& budget = {});
+/// `seed` 0: entropy. Judged on the smallest timed case in which every output has elements. `watch` is asked before each
+/// evaluation; its limit being over is an error.
+Result<AdmissionReport> admit(runner::Session& session, std::uint64_t seed = 0, const Budget& budget = {},
+                              const Watch* watch = nullptr);
 
 }  // namespace hone::judge

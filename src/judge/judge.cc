@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "judge/case_plan.h"
 #include "judge/reasons.h"
 #include "judge/trial.h"
@@ -139,6 +140,12 @@ void conclude(const StaticReport& report, const Allowed& allowed, Trial& trial, 
   docket->pass(correctness_note(trial, ledger));
 }
 
+Error no_time_for_truth(const Watch& watch, std::ptrdiff_t done, std::size_t all) {
+  return usage_error(fmt::format("the time limit of {} was over when the true values of {} of {} cases were known",
+                                 format_duration_ns(watch.limit_s() * 1e9), done, all),
+                     "Give more time (--time-limit 20min), or the task fewer or smaller cases");
+}
+
 Error no_valid_draw(const task::Task& task) {
   return usage_error(
       fmt::format("task '{}': the reference in the task's precision is not finite where the truth is, on every "
@@ -218,6 +225,8 @@ Result<std::unique_ptr<ScreenContext>> ScreenContext::prepare(runner::Session& s
   HONE_TRY(const std::vector<SizedCase> cases, by_size(task, task.cases));
   std::uint64_t index = 0;
   bool usable = false;
+  const Watch unlimited;
+  const Watch& watch = options.watch ? *options.watch : unlimited;
   for (const SizedCase& one : cases) {
     HONE_TRY(std::unique_ptr<CaseArenas> arenas, CaseArenas::make(session, one.task_case.dims));
     // The cheapest case meets every distribution; the others only the declared one.
@@ -227,6 +236,8 @@ Result<std::unique_ptr<ScreenContext>> ScreenContext::prepare(runner::Session& s
       Inner::Part part{one.task_case.label, d, {}};
       const int n = draws_for(one, options.effort, d);
       for (const int i : side_by_side(n)) {
+        HONE_CHECK(watch.next(fmt::format("true values: case {}, {}", one.task_case.label, task::name_of(d))));
+        if (watch.over()) return no_time_for_truth(watch, &one - cases.data(), cases.size());
         DrawName name{one.task_case.label, one.task_case.dims, {derived_seed(inner->seed, index++), d, 0}};
         HONE_TRY(ReadyDraw ready, make_ready(session, std::move(name), arenas->side(i),
                                              i == 0 && d == task::Distribution::nominal));
@@ -256,7 +267,14 @@ Result<Verdict> screen(runner::Session& session, const Entry& entry, ScreenConte
   std::optional<Failure> failure;
   for (const ScreenContext::Inner::Part& part : inner.parts) {
     for (const ReadyDraw& draw : part.draws) {
-      HONE_TRY(failure, trial.run(draw, &ledger));
+      if (inner.options.watch) {
+        if (inner.options.watch->cancelled()) HONE_CHECK(inner.options.watch->next(""));
+        if (inner.options.watch->over())
+          failure = out_of_time(*inner.options.watch, "correctness", fmt::format("{} runs were done", trial.runs()), {});
+      }
+      if (!failure) {
+        HONE_TRY(failure, trial.run(draw, &ledger));
+      }
       if (failure) break;
     }
     if (failure) break;

@@ -55,6 +55,7 @@ struct Effort {
 
 struct ScreenOptions {
   std::uint64_t seed = 0;   ///< 0: from the system's entropy
+  const Watch* watch = nullptr;  ///< asked before each draw; none without. Outlives the context
   Effort effort;
   Allowed allowed;
   Budget budget;

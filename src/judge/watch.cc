@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "base/text.h"
 
@@ -34,7 +36,12 @@ candidate::Failure out_of_time(const Watch& watch, const char* gate, const std::
   candidate::Failure out{gate, kWord,
                          fmt::format("the time limit of {} was over: {}", format_duration_ns(watch.limit_s() * 1e9), done),
                          {{"limit_s", watch.limit_s()}, {"done", done}, {"left_out", left_out}}};
-  if (!left_out.empty()) out.message += fmt::format("; left out: {}", fmt::join(left_out, ", "));
+  constexpr std::size_t kTold = 8;  // the evidence has them all
+  if (!left_out.empty()) {
+    const std::size_t told = std::min(kTold, left_out.size());
+    out.message += fmt::format("; left out: {}", fmt::join(left_out.begin(), left_out.begin() + told, ", "));
+    if (told < left_out.size()) out.message += fmt::format(" and {} more", left_out.size() - told);
+  }
   return out;
 }
 

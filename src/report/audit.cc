@@ -46,7 +46,11 @@ std::string to_text(const audit::AuditReport& report, const Style& style, bool a
   const judge::AdmissionReport& a = report.admission;
   const auto failed = std::count_if(a.findings.begin(), a.findings.end(), [](const auto& f) { return !f.ok; });
   std::string out = fmt::format("{}\n", paint(style, Paint::strong, report.task_name));
+  const bool undecided = a.admitted && report.left_out > 0;
   out += audit::is_strong(report) ? paint(style, Paint::good, "strong: this task can tell right from wrong")
+         : undecided              ? paint(style, Paint::warn, fmt::format("UNDECIDED: the time limit was over before {} of {} mutants were "
+                                                                          "judged; give more (--time-limit) or fewer (--mutants)",
+                                                                          report.left_out, report.mutants.size()))
          : a.admitted             ? paint(style, Paint::bad, "WEAK: too many small mistakes pass")
                                   : paint(style, Paint::bad, "NOT admitted: this task cannot tell right from wrong");
   out += fmt::format(" ({} checks, {} failed, {})\n\n", a.findings.size(), failed, format_duration_ns(report.ms * 1e6));
@@ -55,6 +59,7 @@ std::string to_text(const audit::AuditReport& report, const Style& style, bool a
   if (all || failed > 0) out += "\n";
   out += fmt::format("mutants: {} of {} killed ({:.0f} %), {} equivalent, {} did not build\n", report.killed,
                      report.killed + report.survived, 100 * report.score, report.equivalent, report.not_built);
+  if (report.left_out > 0) out += fmt::format("left out: {}\n", report.left_out);
   for (const MutantReport& m : report.mutants) out += mutant_text(m, style);
   return out;
 }
@@ -71,6 +76,7 @@ Json to_json(const audit::AuditReport& report) {
               {"survived", report.survived},
               {"equivalent", report.equivalent},
               {"not_built", report.not_built},
+              {"left_out", report.left_out},
               {"seed", judge::seed_text(report.seed)},
               {"ms", number(report.ms)},
               {"mutants", Json::array()}};

@@ -47,5 +47,50 @@ extern "C" void running_maximum(const float* x, HONE_OUT* y, int N) {
   EXPECT_FALSE(json.json()["admitted"]);
 }
 
+/// As many cases as a task may have, none of them cheap: 20 ms an evaluation, of which an audit makes thousands.
+void write_large_task(const Folder& folder) {
+  std::string cases;
+  for (int i = 0; i < 254; ++i) cases += fmt::format("[[case]]\nN = {}\ntime = false\n", 1100 + i);
+  write_task(folder, kTask + cases);
+  folder.write("reference.cpp", R"(#include <cmath>
+// hone:function running_maximum
+extern "C" void running_maximum(const float* x, HONE_OUT* y, int N) {
+  volatile double sink = N;
+  for (int i = 0; i < 2000000; ++i) sink = std::sqrt(sink + i);
+  for (int i = 0; i < N; ++i) y[i] = i == 0 || HONE_REAL(y[i - 1]) < HONE_REAL(x[i]) ? HONE_REAL(x[i]) : HONE_REAL(y[i - 1]);
+}
+)");
+}
+
+TEST(Audit, EndsWithItsTimeLimitAndSaysWhatWasLeftOut) {
+  const Folder folder;
+  write_large_task(folder);
+  const std::vector<std::string> args = {"audit", ".", "--mutants", "4", "--time-limit", "12s", "--json"};
+  const Ran ran = hone(folder, args);
+  EXPECT_EQ(ran.code, 1) << ran.all();
+  EXPECT_LT(ran.seconds, 30) << ran.all();
+  const Json document = ran.json();
+  EXPECT_EQ(against_schema(document, "audit"), "") << ran.all();
+  EXPECT_FALSE(document["strong"]);
+  EXPECT_TRUE(document["admitted"]) << ran.all();
+  EXPECT_EQ(document.value("left_out", 0), 4) << ran.all();
+  EXPECT_TRUE(strays().empty());
+}
+
+TEST(Audit, CtrlCEndsIt) {
+  const Folder folder;
+  write_large_task(folder);
+  Process audit(folder, Call{{"audit", ".", "--mutants", "4"}, {}, 60, nullptr});
+  ::sleep(3);
+  ASSERT_FALSE(audit.ended()) << audit.err_so_far();
+  audit.signal(SIGINT);
+  const std::int64_t start_ns = monotonic_ns();
+  const Ran ran = audit.wait();
+  EXPECT_EQ(ran.code, 130) << ran.all();
+  EXPECT_LT(static_cast<double>(monotonic_ns() - start_ns) * 1e-9, 15) << ran.all();
+  EXPECT_TRUE(strays().empty());
+  EXPECT_EQ(folder.left_behind(), std::set<std::string>());
+}
+
 }  // namespace
 }  // namespace hone::e2e

@@ -47,6 +47,7 @@ TEST_P(UsageError, ExitsTwoAndNamesTheCure) {
   const Ran ran = hone(folder, GetParam().args);
   EXPECT_EQ(ran.code, 2) << ran.all();
   EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(ran.err.find("building"), std::string::npos) << "built before all was read\n" << ran.all();
   for (const std::string& text : GetParam().says) EXPECT_NE(ran.err.find(text), std::string::npos) << text << "\n" << ran.all();
 
   std::vector<std::string> args = GetParam().args;
@@ -70,9 +71,19 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"NoCandidate", {"verify", "."}, {"candidate"}},
         Mistake{"NoTask", {"optimize"}, {"no task", "hone optimize TASK"}},
         Mistake{"NoSuchTask", {"verify", "nowhere", "candidates/good.cpp"}, {"nowhere"}},
+        Mistake{"NoSuchTaskToBench", {"bench", "nowhere", "candidates/good.cpp"}, {"nowhere"}},
+        Mistake{"NoSuchTaskToCompare", {"compare", "nowhere", "a.cpp", "b.cpp"}, {"nowhere"}},
+        Mistake{"NoSuchTaskToAudit", {"audit", "nowhere"}, {"nowhere"}},
+        Mistake{"NoSuchTaskToOptimize", {"optimize", "nowhere"}, {"nowhere"}},
+        Mistake{"NoSuchCandidateToBench", {"bench", ".", "candidates/good.cpp", "gone.cpp"}, {"gone.cpp"}},
+        Mistake{"NoSuchCandidateToCompare", {"compare", ".", "candidates/good.cpp", "gone.cpp"}, {"gone.cpp"}},
+        Mistake{"NoSuchCandidateToOptimize", {"optimize", ".", "gone.cpp"}, {"gone.cpp"}},
+        Mistake{"NoSuchTunableToBench", {"bench", ".", "candidates/good.cpp", "--set", "BLOK=8"}, {"BLOK", "BLOCK"}},
         Mistake{"NoSuchCandidate", {"verify", ".", "candidates/gone.cpp", "--no-timing"}, {"candidates/gone.cpp"}},
         Mistake{"NoSuchTunable", {"verify", ".", "candidates/good.cpp", "--set", "BLOK=8", "--no-timing"}, {"BLOK", "BLOCK"}},
         Mistake{"NoSuchValue", {"verify", ".", "candidates/good.cpp", "--set", "BLOCK=9", "--no-timing"}, {"BLOCK", "32 64"}},
+        Mistake{"MisspeltCompiler", {"verify", ".", "candidates/good.cpp", "--compiler", "clang"}, {"did you mean 'clang++'"}},
+        Mistake{"AuditLimit", {"audit", ".", "--time-limit", "soon"}, {"soon", "20min"}},
         Mistake{"SetWithoutValue", {"verify", ".", "candidates/good.cpp", "--set", "BLOCK"}, {"NAME=VALUE"}},
         Mistake{"NoNumber", {"verify", ".", "candidates/good.cpp", "--faster-than", "fast"}, {"faster-than", "fast"}},
         Mistake{"Compiler", {"verify", ".", "candidates/good.cpp", "--compiler", "icc"}, {"g++", "clang++"}},

@@ -67,6 +67,19 @@ extern "C" void running_maximum(const float* x, float* y, int N) {
   EXPECT_TRUE(strays().empty());
 }
 
+TEST(Verify, TheTimeLimitHoldsWithAsManyCasesAsATaskMayHave) {
+  const Folder folder;
+  std::string cases;
+  for (int i = 0; i < 254; ++i) cases += fmt::format("[[case]]\nN = {}\ntime = false\n", 1100 + i);
+  write_task(folder, kTask + cases);
+  const Ran ran = hone(folder, {"verify", ".", "candidates/good.cpp", "--time-limit", "3s"});
+  EXPECT_EQ(ran.code, 1) << ran.all();
+  EXPECT_NE(ran.out.find("UNDECIDED"), std::string::npos) << ran.all();
+  EXPECT_NE(ran.out.find(" more"), std::string::npos) << "all 254 cases in one line\n" << ran.all();
+  EXPECT_LT(ran.seconds, 15) << ran.all();
+  EXPECT_TRUE(strays().empty());
+}
+
 TEST(Verify, ASeedDrawsTheSameAgain) {
   const Folder folder;
   write_task(folder);
