@@ -75,7 +75,7 @@ Result<std::vector<SizedCase>> hidden_cases(const task::Task& task, std::uint64_
     return ms_per_work * work_of(task, one.task_case.dims) * kEvaluations * draws;
   };
   std::vector<SizedCase> best;
-  std::int64_t limit = std::int64_t{256} << 20;
+  std::int64_t limit = task::kMostHiddenBytes;
   for (int attempt = 0; attempt < 12; ++attempt, limit /= 4) {
     auto drawn = task::draw_hidden_cases(task, seed, limit);
     if (!drawn.ok()) {

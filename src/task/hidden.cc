@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/text.h"
 #include "task/stream.h"
 #include "task/task_check.h"
 #include "task/task_file.h"
@@ -13,8 +14,10 @@
 namespace hone::task {
 namespace {
 
+// Beyond 2^31 none is looked for: trial division would take seconds.
+constexpr std::int64_t kMostPrime = std::int64_t{1} << 31;
 bool is_prime(std::int64_t n) {
-  if (n < 2) return false;
+  if (n < 2 || n >= kMostPrime) return false;
   for (std::int64_t d = 2; d <= n / d; ++d)
     if (n % d == 0) return false;
   return true;
@@ -90,13 +93,20 @@ class Drawer {
     }
   }
 
-  bool fits(const Dims& dims) const {
-    const auto bytes = total_bytes(task_, dims);
-    if (!bytes.ok() || *bytes > max_bytes_) return false;
-    return std::all_of(groups_.begin(), groups_.end(), [&](const Tensor* col) {
-      return csr_size(task_, col->values.group, dims).ok();
-    });
+  /// Error: why no case can have this shape.
+  Status check(const Dims& dims) const {
+    HONE_TRY(const std::int64_t bytes, total_bytes(task_, dims));
+    if (bytes > max_bytes_)
+      return usage_error(fmt::format("its tensors are {}, expected at most {}",
+                                     format_bytes(static_cast<double>(bytes)),
+                                     format_bytes(static_cast<double>(max_bytes_))));
+    for (const Tensor* col : groups_) {
+      HONE_TRY([[maybe_unused]] const CsrSize size, csr_size(task_, col->values.group, dims));
+    }
+    for (const Tensor& input : task_.inputs) HONE_CHECK(indices_fit(task_, input, dims));
+    return {};
   }
+  bool fits(const Dims& dims) const { return check(dims).ok(); }
 
   // Drawing again keeps the shapes within the cap spread evenly; halving the largest is for caps so
   // low that hardly any draw fits.
@@ -121,14 +131,18 @@ class Drawer {
       clamp_groups(dims);
       if (fits(dims)) return dims;
     }
-    std::string ranges;
+    std::string ranges, last;
     for (const auto& [name, range] : task_.hidden.ranges)
       ranges += fmt::format(" {} = [{}, {}]", name, range.first, range.second);
+    for (const auto& [name, value] : dims)
+      last += fmt::format("{}{} = {}", last.empty() ? "" : ", ", name, value);
+    const Status fault = check(dims);
     return usage_error(
-        fmt::format(
-            "{}: no hidden shape was found within{} whose tensors are valid and at most {} bytes",
-            task_.file.string(), ranges, max_bytes_),
-        "Lower the ranges of [hidden] or raise [limits] memory_gb");
+        fmt::format("no shape within{} can be drawn; with {}: {}", ranges, last,
+                    fault.ok() ? "" : fault.error().message),
+        fmt::format("Change the ranges: six times the tensors must fit [limits] memory_gb, a hidden "
+                    "shape has at most {}, and no extent is negative",
+                    format_bytes(static_cast<double>(kMostHiddenBytes))));
   }
 
   // Moves one dim (chosen at random, then the others) to the nearest value below, else above, that
@@ -147,7 +161,7 @@ class Drawer {
         std::int64_t& value = bent[name];
         // Gaps between primes below 2^31 are under 400; beyond, a prime is not worth the search.
         for (int step = 0;
-             step < 400 && value >= low && value <= high && value < (std::int64_t{1} << 31);
+             step < 400 && value >= low && value <= high && value < kMostPrime;
              ++step) {
           const std::int64_t wanted = value;
           if (has(wanted)) {

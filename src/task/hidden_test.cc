@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "task/task_check.h"
@@ -141,6 +142,35 @@ values = { kind = "csr", group = "A", part = "val" }
       for (const Case& c : *cases)
         EXPECT_LE(c.dims.at("NNZ"), c.dims.at("N") * c.dims.at("D")) << c.label;
     }
+  }
+}
+
+// A dim beyond 2^31 is no prime that anybody looks for: dividing it by all numbers up to its root
+// would take seconds.
+TEST(Hidden, HugeDimsAreDrawnAtOnce) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto task = parse(
+      "", "[hidden]\ndraws = 8\nNNZ = [2305843009213693951, 4611686018427387904]\n");  // no tensor's
+  ASSERT_TRUE(task.ok()) << task.error().text();
+  for (std::uint64_t seed = 0; seed < 20; ++seed)
+    ASSERT_TRUE(draw_hidden_cases(*task, seed, kNoCap).ok());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+}
+
+// As a [[case]] such a shape is refused; so none may be drawn.
+TEST(Hidden, IndicesFitTheirDtype) {
+  const auto task = parse(R"([[input]]
+name = "p"
+dtype = "i8"
+shape = ["N"]
+values = { kind = "permutation" }
+)",
+                          "[hidden]\ndraws = 16\nN = [1, 100000]\n");
+  ASSERT_TRUE(task.ok()) << task.error().text();
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const auto cases = draw_hidden_cases(*task, seed, kNoCap);
+    ASSERT_TRUE(cases.ok()) << cases.error().text();
+    for (const Case& c : *cases) EXPECT_LE(c.dims.at("N"), 128) << c.label;  // 0 to 127
   }
 }
 

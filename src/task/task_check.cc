@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "task/draw.h"
+#include "task/task_file.h"
 
 namespace hone::task {
 namespace {
@@ -22,6 +23,16 @@ std::string shape_text(const Tensor& tensor) {
   std::string out = "[";
   for (const Expression& extent : tensor.shape) out += (out.size() > 1 ? ", " : "") + extent.text();
   return out + "]";
+}
+
+/// Whether the dtype holds both ends of a range, and floats also its width.
+bool holds(DType dtype, double low, double high) {
+  const double top = max_finite(dtype);
+  if (is_floating(dtype)) return low >= -top && high <= top && std::isfinite(high - low);
+  const bool is_unsigned = dtype == DType::u64 || dtype == DType::u32 || dtype == DType::u16 ||
+                           dtype == DType::u8 || dtype == DType::boolean;
+  const double bottom = is_unsigned ? 0 : -top - (top < 0x1p60 ? 1 : 0);
+  return low >= bottom && high <= top;
 }
 
 const Tensor* part_of(const Task& task, const std::string& group, std::string_view part) {
@@ -40,11 +51,14 @@ class Checker {
     HONE_CHECK(names());
     HONE_CHECK(lanes());
     for (const Tensor& input : task_.inputs) HONE_CHECK(values(input));
+    for (const Scalar& scalar : task_.scalars) HONE_CHECK(scalar_values(scalar));
     HONE_CHECK(groups());
     for (const Tensor& output : task_.outputs) HONE_CHECK(output_links(output));
     if (task_.reference_torch.empty() || !task_.outputs.empty()) HONE_CHECK(presence());
+    HONE_CHECK(distinct_cases());
     for (std::size_t i = 0; i < task_.cases.size(); ++i) HONE_CHECK(one_case(i));
-    return work();
+    HONE_CHECK(work());
+    return hidden();
   }
 
  private:
@@ -109,24 +123,36 @@ class Checker {
                    "equal last two axes");
     if ((v.kind == Kind::permutation || v.kind == Kind::sorted) && rank < 1)
       return fault(fmt::format("kind {} with shape []", name_of(v.kind)), "at least one axis");
-    if (!is_floating(input.dtype)) {
-      const bool is_unsigned = input.dtype == DType::u64 || input.dtype == DType::u32 ||
-                               input.dtype == DType::u16 || input.dtype == DType::u8 ||
-                               input.dtype == DType::boolean;
-      const double top = max_finite(input.dtype);
-      const double bottom = is_unsigned ? 0 : -top - (top < 0x1p60 ? 1 : 0);
-      const bool ranged =
-          v.kind == Kind::integers || v.kind == Kind::uniform || v.kind == Kind::sorted;
-      const double low = v.kind == Kind::constant ? v.value : ranged ? v.low : 0;
-      const double high = v.kind == Kind::constant ? v.value : ranged ? v.high : 0;
-      if (low < bottom || high > top)
+    const bool ranged =
+        v.kind == Kind::integers || v.kind == Kind::uniform || v.kind == Kind::sorted;
+    if (ranged || v.kind == Kind::constant) {
+      const double low = ranged ? v.low : v.value, high = ranged ? v.high : v.value;
+      if (!holds(input.dtype, low, high))
         return fault(fmt::format("values from {} to {}", low, high),
                      fmt::format("what {} can hold", name_of(input.dtype)));
-      if (v.kind == Kind::constant && v.value != std::floor(v.value))
-        return fault(fmt::format("{}", v.value),
-                     fmt::format("a whole number, for the dtype is {}", name_of(input.dtype)));
+    } else if (is_floating(input.dtype) && v.kind != Kind::file) {
+      // Beyond six standard deviations lies one value in 500 million.
+      const double far = std::abs(v.mean) + 6 * v.std;
+      if (!holds(input.dtype, -far, far))
+        return fault(fmt::format("mean = {} and std = {}", v.mean, v.std),
+                     fmt::format("|mean| + 6 std within what {} can hold, {:g}",
+                                 name_of(input.dtype), max_finite(input.dtype)));
     }
+    if (!is_floating(input.dtype) && v.kind == Kind::constant && v.value != std::floor(v.value))
+      return fault(fmt::format("{}", v.value),
+                   fmt::format("a whole number, for the dtype is {}", name_of(input.dtype)));
     return {};
+  }
+
+  Status scalar_values(const Scalar& scalar) const {
+    const double low = scalar.fixed ? scalar.value : std::min(scalar.low, scalar.value);
+    const double high = scalar.fixed ? scalar.value : std::max(scalar.high, scalar.value);
+    if (holds(scalar.dtype, low, high)) return {};
+    return wrong("scalar " + scalar.name,
+                 fmt::format("[[scalar]] '{}': found {}, expected what {} can hold", scalar.name,
+                             low == high ? fmt::format("{}", low)
+                                         : fmt::format("values from {} to {}", low, high),
+                             name_of(scalar.dtype)));
   }
 
   Status groups() const {
@@ -221,6 +247,23 @@ class Checker {
     return {};
   }
 
+  // A case that is there twice costs its time twice and weighs twice in the mean speed-up.
+  Status distinct_cases() const {
+    std::map<Dims, std::size_t> seen;
+    for (std::size_t i = 0; i < task_.cases.size(); ++i) {
+      const auto [first, fresh] = seen.emplace(task_.cases[i].dims, i);
+      if (fresh) continue;
+      const std::string other = fmt::format("case {}", first->second);
+      const std::string label = task_.cases[i].label;
+      return wrong(fmt::format("case {}", i),
+                   fmt::format("[[case]] {}{} is the same as [[case]] {} (line {}), expected each once",
+                               i + 1, label.empty() ? "" : " (" + label + ")", first->second + 1,
+                               lines_.of(other)),
+                   "Remove one of them; a timed case is checked as well");
+    }
+    return {};
+  }
+
   Status one_case(std::size_t index) const {
     const Case& one = task_.cases[index];
     const std::string place = fmt::format("case {}", index);
@@ -242,29 +285,20 @@ class Checker {
         const auto size = csr_size(task_, input.values.group, one.dims);
         if (!size.ok()) return place_it(size.error());
       }
-      if (is_floating(input.dtype)) continue;
-      HONE_CHECK(index_range(input, one, index));
+      if (const Status fits = indices_fit(task_, input, one.dims); !fits.ok())
+        return wrong(place, fmt::format("[[case]] {} ({}): {}", index + 1, one.label,
+                                        fits.error().message));
     }
     return {};
   }
 
-  // The largest number that a permutation or a CSR part holds at a case must fit its dtype.
-  Status index_range(const Tensor& input, const Case& one, std::size_t index) const {
-    std::int64_t largest = 0;
-    if (input.values.kind == Values::Kind::permutation) {
-      HONE_TRY(const auto shape, shape_of(input, one.dims));
-      largest = shape.back() - 1;
-    } else if (input.values.kind == Values::Kind::csr) {
-      const auto size = csr_size(task_, input.values.group, one.dims);
-      if (!size.ok()) return {};  // told at rowptr
-      largest = input.values.part == "rowptr" ? size->stored : size->columns - 1;
-    }
-    if (static_cast<double>(largest) <= max_finite(input.dtype)) return {};
-    return wrong(
-        fmt::format("case {}", index),
-        fmt::format(
-            "[[case]] {} ({}): input '{}' holds numbers up to {}, expected what {} can hold",
-            index + 1, one.label, input.name, largest, name_of(input.dtype)));
+  // Asked here, not when the first verification draws: by then minutes of building have passed.
+  Status hidden() const {
+    if (task_.hidden.draws == 0) return {};
+    constexpr std::uint64_t kAnySeed = 1;
+    const auto drawn = draw_hidden_cases(task_, kAnySeed, kMostHiddenBytes);
+    if (drawn.ok()) return {};
+    return wrong("hidden", "[hidden]: " + drawn.error().message, drawn.error().cure);
   }
 
   Status work() const {
@@ -294,8 +328,8 @@ class Checker {
 };
 
 Error file_fault(const Task& task, const Lines& lines, const std::string& key,
-                 const std::string& what, const std::string& file) {
-  std::vector<std::string> beside;
+                 const std::string& what, const std::string& file,
+                 std::vector<std::string> beside = {}) {
   std::error_code error;
   for (const auto& entry :
        std::filesystem::directory_iterator(task.folder.empty() ? "." : task.folder, error))
@@ -379,10 +413,27 @@ Status check_files(const Task& task, const Lines& lines) {
   }
   if (task.baseline != "reference" && task.baseline.rfind("torch.", 0) != 0 &&
       !is_file(task, task.baseline))
-    return file_fault(task, lines, "baseline use", "[baseline], key 'use'", task.baseline);
+    return file_fault(task, lines, "baseline use", "[baseline], key 'use'", task.baseline,
+                      {"reference"});
   for (const Tensor& input : task.inputs)
     if (input.values.kind == Values::Kind::file) HONE_CHECK(check_npy(task, lines, input));
   return {};
+}
+
+Status indices_fit(const Task& task, const Tensor& input, const Dims& dims) {
+  if (is_floating(input.dtype)) return {};
+  std::int64_t largest = 0;
+  if (input.values.kind == Values::Kind::permutation) {
+    HONE_TRY(const auto shape, shape_of(input, dims));
+    largest = shape.back() - 1;
+  } else if (input.values.kind == Values::Kind::csr) {
+    const auto size = csr_size(task, input.values.group, dims);
+    if (!size.ok()) return {};  // told at rowptr
+    largest = input.values.part == "rowptr" ? size->stored : size->columns - 1;
+  }
+  if (static_cast<double>(largest) <= max_finite(input.dtype)) return {};
+  return usage_error(fmt::format("input '{}' holds numbers up to {}, expected what {} can hold",
+                                 input.name, largest, name_of(input.dtype)));
 }
 
 Result<CsrSize> csr_size(const Task& task, const std::string& group, const Dims& dims) {

@@ -23,6 +23,8 @@ Error task_error(const std::filesystem::path& file, int line, std::string messag
 Status check_task(const Task& task, const Lines& lines);
 /// Files that the task names exist, and .npy files fit their inputs in every case.
 Status check_files(const Task& task, const Lines& lines);
+/// The largest number that a permutation or a CSR part holds at a case fits its dtype.
+Status indices_fit(const Task& task, const Tensor& input, const Dims& dims);
 /// Rows, columns and stored values of a CSR group at a case; error when they cannot be.
 struct CsrSize {
   std::int64_t rows = 0, columns = 0, stored = 0;

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "task/names.h"
 #include "task/task_check.h"
 #include "task/toml_section.h"
 #include "task/toml_text.h"
@@ -18,31 +18,12 @@ namespace {
 
 constexpr std::size_t kMaxBytes = 1 << 20;  // a task file is written by hand
 
-// Parameters of C++ functions bear these names, so its words are taken.
-const std::set<std::string, std::less<>>& reserved_words() {
-  static const std::set<std::string, std::less<>> words = {
-      "alignas", "alignof", "and",       "asm",       "auto",     "bool",     "break",
-      "case",    "catch",   "char",      "class",     "const",    "continue", "default",
-      "delete",  "do",      "double",    "else",      "enum",     "explicit", "extern",
-      "false",   "float",   "for",       "friend",    "goto",     "if",       "inline",
-      "int",     "long",    "mutable",   "namespace", "new",      "not",      "operator",
-      "or",      "private", "protected", "public",    "register", "return",   "short",
-      "signed",  "sizeof",  "static",    "struct",    "switch",   "template", "this",
-      "throw",   "true",    "try",       "typedef",   "typename", "union",    "unsigned",
-      "using",   "virtual", "void",      "volatile",  "while",    "xor",      "constexpr",
-      "nullptr", "restrict"};
-  return words;
-}
+// Every case is drawn, evaluated and judged at each verification, so thousands of them would take
+// it hours; a function has no thousands of parameters either.
+constexpr std::size_t kMostTables = 256;
 
-/// Why `name` cannot name a tensor, scalar or dim; empty: it can.
-std::string name_fault(std::string_view name) {
-  if (!is_identifier(name)) return "an identifier (letters, digits, _)";
-  if (reserved_words().count(name)) return "a name that is no word of C++";
-  if (name.size() > 64) return "a name of at most 64 characters";
-  if (name.substr(0, 5) == "hone_" || name.substr(0, 5) == "HONE_")
-    return "a name that does not begin with hone_";
-  return "";
-}
+constexpr double kLeastMemory_gb = 0.001, kMostMemory_gb = 65536;
+constexpr double kLeastCall_s = 0.001, kMostCall_s = 3600;
 
 class Reader {
  public:
@@ -85,6 +66,15 @@ class Reader {
     if (!node) return {};
     const std::string expected = fmt::format("tables [[{}]]", key);
     if (!node->is_array()) return root_.wrong(key, expected);
+    const std::size_t count = node->as_array()->size();
+    if (count > kMostTables)
+      return task_error(file_, line_of(*node->as_array()->get(kMostTables)),
+                        fmt::format("[[{}]]: found {} of them, expected at most {}", key, count,
+                                    kMostTables),
+                        std::string(key) == "case"
+                            ? "Keep the sizes that are timed and the edges that may break a kernel; "
+                              "[hidden] draws fresh sizes at each verification"
+                            : "");
     for (const toml::node& item : *node->as_array()) {
       if (!item.is_table())
         return task_error(
@@ -130,7 +120,7 @@ Status Reader::read_head(Section& s) {
   if (!plain) return s.wrong("name", "letters, digits, _, - and . only, for it names folders");
   HONE_TRY(task_.about, s.text_or("about", ""));
   HONE_TRY(task_.op, s.text_or("op", ""));
-  HONE_TRY(const std::string precision, s.text_or("precision", "f32"));
+  HONE_TRY(const std::string precision, s.text_or("precision", "f32", "a word such as 'f32'"));
   auto known = precision_from(precision);
   if (!known.ok()) return s.at("precision", known.error());
   task_.precision = *known;
@@ -310,6 +300,8 @@ Status Reader::read_values_table(const Section& v, Tensor& tensor) {
       break;
     case Values::Kind::file:
       if (values.file.empty()) return v.wrong("file", "the name of a .npy file");
+      if (const std::string fault = path_fault(values.file); !fault.empty())
+        return v.wrong("file", fault, kPathCure);
       break;
     case Values::Kind::integers:
       if (!v.find("low") || !v.find("high"))
@@ -331,10 +323,8 @@ Status Reader::read_values_table(const Section& v, Tensor& tensor) {
       break;
     }
     case Values::Kind::csr: {
-      static const std::vector<std::string> kParts = {"rowptr", "col", "val"};
       if (!is_identifier(values.group)) return v.wrong("group", "the group's name, an identifier");
-      if (std::find(kParts.begin(), kParts.end(), values.part) == kParts.end())
-        return v.wrong("part", "rowptr, col or val" + did_you_mean(values.part, kParts));
+      HONE_TRY(values.part, v.choice("part", {"rowptr", "col", "val"}));
       if ((values.part == "val") != is_floating(tensor.dtype))
         return v.wrong("part", values.part == "val" ? "a floating dtype for part val"
                                                     : "an integer dtype for rowptr and col");
@@ -386,8 +376,7 @@ Status Reader::read_scalar(Section& s) {
       return s.wrong("values", "a table such as { kind = \"uniform\", low = 0, high = 1 }");
     const Section v(file_, s.title() + ", values", *values->as_table(), line_of(*values));
     HONE_CHECK(v.only({"kind", "low", "high"}));
-    HONE_TRY(const std::string kind, v.text("kind", "uniform or integers"));
-    if (kind != "uniform" && kind != "integers") return v.wrong("kind", "uniform or integers");
+    HONE_TRY(const std::string kind, v.choice("kind", {"uniform", "integers"}));
     HONE_TRY(scalar.low, v.number("low"));
     HONE_TRY(scalar.high, v.number("high"));
     if (scalar.high < scalar.low)
@@ -423,11 +412,12 @@ Status Reader::read_output(Section& s) {
     if (select->is_boolean()) {
       tensor.select = select->as_boolean()->get();
       if (tensor.select) tensor.selects = tensor.name + "_value";
-    } else if (select->is_string() && is_identifier(select->as_string()->get())) {
+    } else if (select->is_string() && name_fault(select->as_string()->get()).empty()) {
       tensor.select = true;
       tensor.selects = select->as_string()->get();
     } else {
-      return s.wrong("select", "true, false or the name of a function in the reference");
+      return s.wrong("select",
+                     "true or false without quotation marks, or the name of a function in the reference");
     }
   }
   task_.outputs.push_back(std::move(tensor));
@@ -442,6 +432,8 @@ Status Reader::read_reference(Section& s) {
     if (colon == std::string::npos || colon == 0 ||
         !is_identifier(task_.reference_torch.substr(colon + 1)))
       return s.wrong("torch", "'file.py:Class'");
+    if (const std::string fault = path_fault(task_.reference_torch.substr(0, colon)); !fault.empty())
+      return s.wrong("torch", fault, kPathCure);
     if (s.find("source")) return s.wrong("source", "either source or torch");
     return {};
   }
@@ -454,6 +446,8 @@ Status Reader::read_reference(Section& s) {
     const std::string lane(key.str());
     if (!node.is_string() || node.as_string()->get().empty())
       return lanes.wrong(lane.c_str(), "the name of a source file");
+    if (const std::string fault = path_fault(node.as_string()->get()); !fault.empty())
+      return lanes.wrong(lane.c_str(), fault, kPathCure);
     task_.reference[lane] = node.as_string()->get();
   }
   lines_.at["reference source"] = line_of(*source);
@@ -472,6 +466,17 @@ Status Reader::read_baseline(Section& s) {
                                       did_you_mean(task_.baseline, kTorch)));
   if (task_.baseline.empty()) return s.wrong("use", "reference or a file");
   lines_.at["baseline use"] = s.line("use");
+  // A PyTorch module is what these time, so without one they mean nothing.
+  if (task_.baseline.rfind("torch", 0) == 0) {
+    if (task_.reference_torch.empty())
+      return s.wrong("use",
+                     "\"reference\" or the name of a source file, the baselines of the lanes cpu and cuda",
+                     "Torch baselines time a PyTorch module, in the lane host: [reference] torch = "
+                     "\"model.py:Model\"");
+    return {};
+  }
+  if (const std::string fault = path_fault(task_.baseline); !fault.empty())
+    return s.wrong("use", fault, kPathCure);
   return {};
 }
 
@@ -489,6 +494,13 @@ Status Reader::read_work(Section& s) {
       *target = node->as_string()->get();
       continue;
     }
+    const std::string word = node->is_string() ? node->as_string()->get() : "";
+    if (target == &task_.work.bytes && is_identifier(word) && !task_.dims.count(word)) {
+      std::vector<std::string> known = task_.dim_names();
+      known.insert(known.begin(), {"auto", "traced"});
+      return s.wrong(key, fmt::format("auto, traced or an expression over the dims{}",
+                                      did_you_mean(word, known)));
+    }
     HONE_TRY(const Expression expression, read_expression(s, key, *node));
     *target = expression.text();
   }
@@ -505,9 +517,12 @@ Status Reader::read_limits(Section& s) {
   if (s.find("scratch_bytes")) {
     HONE_TRY(limits.scratch_bytes, s.integer("scratch_bytes", 0, std::int64_t{1} << 40));
   }
-  HONE_TRY(limits.memory_gb, s.positive_or("memory_gb", limits.memory_gb));
-  HONE_TRY(limits.gpu_gb, s.positive_or("gpu_gb", limits.gpu_gb));
-  HONE_TRY(limits.call_s, s.positive_or("call_s", limits.call_s));
+  HONE_TRY(limits.memory_gb, s.number_or("memory_gb", limits.memory_gb, kLeastMemory_gb,
+                                         kMostMemory_gb, "a number of GiB"));
+  HONE_TRY(limits.gpu_gb, s.number_or("gpu_gb", limits.gpu_gb, kLeastMemory_gb, kMostMemory_gb,
+                                      "a number of GiB"));
+  HONE_TRY(limits.call_s,
+           s.number_or("call_s", limits.call_s, kLeastCall_s, kMostCall_s, "a number of seconds"));
   return {};
 }
 

@@ -66,14 +66,15 @@ class Section {
     return node && line_of(*node) > 0 ? line_of(*node) : line_;
   }
 
-  Error wrong(const char* key, std::string_view expected) const {
+  Error wrong(const char* key, std::string_view expected, std::string cure = "") const {
     const toml::node* node = find(key);
     if (!node)
       return task_error(file_, line_,
                         fmt::format("{}: key '{}' is missing, expected {}", title_, key, expected));
     return task_error(
         file_, line(key),
-        fmt::format("{}, key '{}': found {}, expected {}", title_, key, describe(*node), expected));
+        fmt::format("{}, key '{}': found {}, expected {}", title_, key, describe(*node), expected),
+        std::move(cure));
   }
   /// Another fault's message, placed at the key.
   Error at(const char* key, const Error& error) const {
@@ -102,6 +103,14 @@ class Section {
     if (!find(key)) return fallback;
     return text(key, expected);
   }
+  /// One of a fixed list of words.
+  Result<std::string> choice(const char* key, const std::vector<std::string>& known) const {
+    const toml::node* node = find(key);
+    const std::string word = node && node->is_string() ? node->as_string()->get() : "";
+    if (std::find(known.begin(), known.end(), word) != known.end()) return word;
+    return wrong(key, fmt::format("{}{}{}", known.size() > 1 ? "one of " : "", fmt::join(known, ", "),
+                                  did_you_mean(word, known)));
+  }
   Result<bool> flag_or(const char* key, bool fallback) const {
     const toml::node* node = find(key);
     if (!node) return fallback;
@@ -126,11 +135,14 @@ class Section {
     if (!std::isfinite(value)) return wrong(key, "a finite number");
     return value;
   }
-  Result<double> positive_or(const char* key, double fallback) const {
+  /// `unit` says what the number counts: "a number of seconds".
+  Result<double> number_or(const char* key, double fallback, double low, double high,
+                           std::string_view unit) const {
     if (!find(key)) return fallback;
-    HONE_TRY(const double value, number(key));
-    if (!(value > 0)) return wrong(key, "a number above 0");
-    return value;
+    const std::string expected = fmt::format("{} from {:g} to {:.15g}", unit, low, high);
+    const auto value = number(key);
+    if (!value.ok() || *value < low || *value > high) return wrong(key, expected);
+    return *value;
   }
 
  private:
