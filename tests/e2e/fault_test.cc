@@ -142,6 +142,27 @@ TEST_P(Fault, IsAVerdictWithItsReason) {
 
 INSTANTIATE_TEST_SUITE_P(Each, Fault, ::testing::ValuesIn(attacks()), [](const auto& one) { return std::string(one.param.name); });
 
+// The static gate reads instructions from the start of each function, so it does not see this one and must not claim to;
+// the filter in the runner holds it. The verdict says so, with the cause.
+TEST(HiddenSystemCall, PassesTheStaticGateAndIsHeldByTheFilter) {
+  const Folder folder;
+  write_task(folder);
+  for (const char* call : {"hidden(41, 2, 1, 0)", "hidden(57)", "hidden(59)", "hidden(101, 16, 1)"}) {  // socket, fork, execve, ptrace
+    folder.write("candidate.cpp", source_of({"Hidden", "", fmt::format("if ({} >= 0) right(x, y, N);", call), {}}));
+    const Ran ran = hone(folder, {"verify", ".", "candidate.cpp", "--no-timing", "--no-memory-gate", "--json"});
+    EXPECT_EQ(ran.code, 1) << ran.all();
+    const Json verdict = ran.json()["verdict"];
+    EXPECT_EQ(verdict.value("class", ""), "wrong") << ran.all();
+    EXPECT_EQ(verdict["gates"][0].value("gate", ""), "static") << ran.all();
+    EXPECT_EQ(verdict["gates"][0].value("state", ""), "pass") << ran.all();
+    EXPECT_EQ(verdict["failure"].value("reason", ""), "forbidden_call") << ran.all();
+    EXPECT_NE(verdict["failure"].value("message", "").find("SIGSYS: forbidden system call"), std::string::npos) << ran.all();
+  }
+  EXPECT_TRUE(strays().empty());
+  // The judge goes on as before.
+  EXPECT_EQ(hone(folder, {"verify", ".", "candidates/good.cpp", "--no-timing", "--no-memory-gate"}).code, 0);
+}
+
 // Without a reward there would be no test: the same source that answers rightly after a harmless call is correct.
 TEST(FaultReward, TheAnswerOfTheAttacksIsRight) {
   const Folder folder;
