@@ -278,7 +278,10 @@ int usage(const CLI::ParseError& e, const CLI::App& app, int argc, char** argv, 
   std::string message = e.what();
   if (argc > 1)
     if (const std::string option = unknown_option(app, argc, argv); !option.empty()) message = option;
-  if (argc > 1 && argv[1][0] != '-' && !is_topic(argv[1]))
+  const bool asks_help = argc > 2 && std::string_view(argv[1]) == "help";
+  if (asks_help)
+    message = fmt::format("there is no page on '{}'{}", argv[2], did_you_mean(argv[2], verb_names()));
+  else if (argc > 1 && argv[1][0] != '-' && !is_topic(argv[1]))
     message = fmt::format("there is no verb '{}'{}", argv[1], did_you_mean(argv[1], verb_names()));
   return fail(usage_error(message, argc > 1 && is_topic(argv[1]) ? fmt::format("See hone {} --help", argv[1])
                                                                  : "See hone --help"),

@@ -7,7 +7,7 @@ namespace hone {
 
 Result<Document> audit_task(const AuditRequest& request) {
   if (request.mutants < 0) return usage_error("--mutants must not be negative");
-  if (!(request.limit_s >= 0)) return usage_error("the time limit must not be negative", "0 means no limit");
+  HONE_CHECK(engine::check_limit(request.limit_s));
   const judge::Watch watch = engine::watch_of(request, request.limit_s);
   HONE_TRY(engine::Bench bench, engine::open_bench(request.task, request));
   audit::AuditOptions options;

@@ -8,7 +8,7 @@
 namespace hone {
 
 Result<VerifyResult> verify(const VerifyRequest& request) {
-  if (!(request.limit_s >= 0)) return usage_error("the time limit must not be negative", "0 means no limit");
+  HONE_CHECK(engine::check_limit(request.limit_s));
   const judge::Watch watch = engine::watch_of(request, request.limit_s);
   HONE_TRY(task::Task task, task::read_task(request.task));
   HONE_TRY(const candidate::Candidate candidate, candidate::read(request.candidate));

@@ -13,7 +13,7 @@ constexpr const char* kUnderstood =
     "Write a time (60s, 2m, 1h), a number of evaluations (200evals), a target (target=2.0x), or several "
     "joined by commas.";
 
-Error bad(std::string_view part, const char* why) {
+Error bad(std::string_view part, std::string_view why) {
   return usage_error(fmt::format("--budget '{}': {}", part, why), kUnderstood);
 }
 
@@ -42,7 +42,7 @@ Status parse_part(std::string_view part, Budget& budget) {
   }
   const double factor = seconds_in(unit);
   if (factor == 0 && unit.empty()) return bad(part, "a number without a unit");
-  if (factor == 0) return bad(part, "an unknown unit");
+  if (factor == 0) return bad(part, "an unknown unit" + did_you_mean(unit, {"ms", "s", "min", "h", "evals"}));
   if (budget.seconds) return bad(part, "a second time");
   constexpr double kLongest_s = 1e8;  // three years; clocks count nanoseconds in 64 bits
   if (!(*value * factor <= kLongest_s)) return bad(part, "longer than three years");

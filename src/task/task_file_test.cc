@@ -143,6 +143,28 @@ N = 4
   EXPECT_EQ(task->identity(), read_task(folder->path())->identity());
 }
 
+TEST(TaskFile, AsManyTablesAsAVerificationCanDealWith) {
+  const auto parse = [](int cases, int inputs) {
+    std::string text = "[task]\nname = \"t\"\n[dims]\nN = \"n\"\n";
+    for (int i = 0; i < inputs; ++i)
+      text += "[[input]]\nname = \"x" + std::to_string(i) + "\"\ndtype = \"f32\"\nshape = [\"N\"]\n";
+    text += "[[output]]\nname = \"y\"\ndtype = \"f32\"\nshape = [\"N\"]\n[reference]\nsource = { cpu = \"r.cpp\" }\n";
+    for (int i = 0; i < cases; ++i)
+      text += "[[case]]\nN = " + std::to_string(i + 1) + (i > 0 ? "\ntime = false\n" : "\n");
+    return parse_task(text, "task.toml", false);
+  };
+  EXPECT_TRUE(parse(256, 256).ok());
+  const auto cases = parse(257, 1);
+  ASSERT_FALSE(cases.ok());
+  EXPECT_NE(cases.error().text().find("[[case]]: found 257 of them, expected at most 256"), std::string::npos)
+      << cases.error().text();
+  EXPECT_NE(cases.error().text().find("[hidden] draws fresh sizes"), std::string::npos);
+  const auto inputs = parse(1, 257);
+  ASSERT_FALSE(inputs.ok());
+  EXPECT_NE(inputs.error().text().find("[[input]]: found 257 of them, expected at most 256"), std::string::npos)
+      << inputs.error().text();
+}
+
 TEST(TaskFile, SizesAreCheckedForOverflow) {
   Tensor tensor;
   tensor.name = "x";
