@@ -144,6 +144,9 @@ Status Reader::read_head(Section& s) {
 }
 
 Status Reader::read_dims(Section& s) {
+  if (s.table().size() > kMostTables)
+    return task_error(file_, s.line(), fmt::format("[dims]: found {} names, expected at most {}",
+                                                   s.table().size(), kMostTables));
   for (auto&& [key, node] : s.table()) {
     const std::string name(key.str());
     std::string fault = name_fault(name);

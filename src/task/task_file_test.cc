@@ -159,6 +159,12 @@ TEST(TaskFile, AsManyTablesAsAVerificationCanDealWith) {
   EXPECT_NE(cases.error().text().find("[[case]]: found 257 of them, expected at most 256"), std::string::npos)
       << cases.error().text();
   EXPECT_NE(cases.error().text().find("[hidden] draws fresh sizes"), std::string::npos);
+  std::string dims = "[task]\nname = \"t\"\n[dims]\n";
+  for (int i = 0; i < 257; ++i) dims += "N" + std::to_string(i) + " = \"n\"\n";
+  const auto many = parse_task(dims, "task.toml", false);
+  ASSERT_FALSE(many.ok());
+  EXPECT_NE(many.error().text().find("[dims]: found 257 names, expected at most 256"), std::string::npos)
+      << many.error().text();
   const auto inputs = parse(1, 257);
   ASSERT_FALSE(inputs.ok());
   EXPECT_NE(inputs.error().text().find("[[input]]: found 257 of them, expected at most 256"), std::string::npos)
