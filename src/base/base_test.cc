@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 
@@ -40,6 +41,19 @@ TEST(Json, BadTextIsAnErrorNotAThrow) {
   EXPECT_FALSE(get_int(*parse_json("{\"a\":\"3\"}", "x"), "a", "x").ok());
   EXPECT_TRUE(std::isnan(as_double(number(NAN))));
   EXPECT_TRUE(std::isinf(as_double(number(-INFINITY))));
+}
+
+TEST(Files, WhatIsNoFileIsRefusedAtOnce) {
+  const auto folder = TemporaryFolder::make("hone-base-");
+  ASSERT_TRUE(folder.ok());
+  const fs::path pipe = folder->path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const fs::path& path : {pipe, fs::path("/dev/zero"), folder->path()}) {  // the pipe's open() alone would wait for ever
+    const auto text = read_file(path);
+    ASSERT_FALSE(text.ok()) << path;
+    EXPECT_EQ(text.error().code, ErrorCode::usage);
+    EXPECT_NE(text.error().message.find(path.string()), std::string::npos) << text.error().text();
+  }
 }
 
 TEST(Files, WriteIsWholeAndErrorsNameThePath) {

@@ -13,7 +13,8 @@
 namespace hone {
 
 Result<std::string> read_file(const fs::path& path, std::size_t max_bytes) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Without O_NONBLOCK a pipe that nobody writes to holds the program up in open().
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) {
     const int error = errno;
     Error e = usage_error("cannot read " + path.string() + ": " + std::generic_category().message(error));
@@ -21,8 +22,11 @@ Result<std::string> read_file(const fs::path& path, std::size_t max_bytes) {
     return e;
   }
   struct stat info {};
-  if (::fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode))
+  if (::fstat(fd.get(), &info) != 0) return system_error("cannot read " + path.string(), errno);
+  if (S_ISDIR(info.st_mode))
     return usage_error("cannot read " + path.string() + ": it is a folder");
+  if (!S_ISREG(info.st_mode))
+    return usage_error("cannot read " + path.string() + ": it is a pipe or device", "Save what it gives to a file, and name that");
   std::string out;
   if (info.st_size > 0) out.reserve(static_cast<std::size_t>(info.st_size));
   char buffer[65536];
