@@ -62,7 +62,8 @@ class Docket {
   Verdict& verdict() { return verdict_; }
   Verdict finish() {
     verdict_.correct = !failed();
-    if (failed() && is_out_of_time(*verdict_.failure)) verdict_.cls = Class::undecided;
+    const Reason* reason = failed() ? find_reason(verdict_.failure->gate, verdict_.failure->reason) : nullptr;
+    if (reason && reason->undecided) verdict_.cls = Class::undecided;
     else if (failed() && verdict_.cls != Class::C && verdict_.cls != Class::X) verdict_.cls = Class::wrong;
     verdict_.total_ms = entry_ms_ + ms_since(start_ns_);
     return std::move(verdict_);

@@ -436,6 +436,53 @@ TEST_F(Judge, TheMemoryGateSeesWhatRunsDoNot) {
   EXPECT_TRUE(race->failure->reason == "race" || race->failure->reason == "differs") << race->failure->message;
 }
 
+// Ends in the plain build and hangs in the address tool's; `rest` follows in all of them.
+std::string hangs_sanitized(const std::string& rest) {
+  return kHead + "#ifdef __SANITIZE_ADDRESS__\n  for (volatile unsigned k = 0;;) k = k + 1;\n#endif\n" + rest + kCount + "}\n";
+}
+
+TEST_F(Judge, ASanitizedRunThatDoesNotEndIsNeitherRightNorWrong) {
+  const auto self = lane::self_test(lane::Tool::address);
+  ASSERT_TRUE(self.ok()) << self.error().text();
+  if (self->state != lane::SanitizeOutcome::State::clean) GTEST_SKIP() << self->message;
+  auto entry = court().enter_source(hangs_sanitized("  for (int i = 0; i < N; ++i) y[i] = (scale + x[i]) * x[i];\n"));
+  ASSERT_TRUE(entry.ok() && !entry->failure);
+  VerifyOptions options;
+  options.effort = {1, 1, 1};
+  options.hidden = false;
+  options.memory_options.run_s = 1;
+  options.memory_options.allow_missing_tools = true;
+  bool timed = false;
+  options.performance = [&](const Entry&, Verdict&) -> Status {
+    timed = true;
+    return {};
+  };
+  const auto verdict = verify(*court().session, *entry, options);
+  ASSERT_TRUE(verdict.ok()) << verdict.error().text();
+  expect_failure(*verdict, "memory", "timeout");
+  EXPECT_EQ(verdict->cls, Class::undecided);
+  EXPECT_FALSE(timed);
+  EXPECT_NE(verdict->failure->message.find("1 s"), std::string::npos) << verdict->failure->message;
+  EXPECT_EQ(verdict->failure->evidence.value("tool", ""), "address");
+  EXPECT_EQ(verdict_from_json(to_json(*verdict))->cls, Class::undecided);
+}
+
+TEST_F(Judge, WhatAnotherToolFindsOutweighsARunThatDoesNotEnd) {
+  for (const lane::Tool tool : {lane::Tool::address, lane::Tool::memory}) {
+    const auto self = lane::self_test(tool);
+    ASSERT_TRUE(self.ok()) << self.error().text();
+    if (self->state != lane::SanitizeOutcome::State::clean) GTEST_SKIP() << self->message;
+  }
+  auto entry = court().enter_source(hangs_sanitized("  for (int i = 1; i < N; ++i) y[i] = (scale + x[i]) * x[i];\n"));
+  ASSERT_TRUE(entry.ok() && !entry->failure);
+  MemoryOptions options;
+  options.run_s = 1;
+  const auto report = memory_gate(*court().session, entry->program.resolved, court().session->task().cases, 5, options);
+  ASSERT_TRUE(report.ok()) << report.error().text();
+  ASSERT_TRUE(report->failure.has_value());
+  EXPECT_EQ(report->failure->reason, "uninitialised") << report->failure->message;
+}
+
 TEST_F(Judge, AdmissionPassesATaskThatTellsRightFromWrong) {
   const auto report = admit(*court().session, 9);
   ASSERT_TRUE(report.ok()) << report.error().text();

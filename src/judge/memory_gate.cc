@@ -88,8 +88,10 @@ Result<Stage> stage(runner::Session& session, const candidate::Resolved& resolve
 Failure finding(const SanitizeOutcome& outcome, Tool tool) {
   const char* reason = tool == Tool::thread ? "race" : tool == Tool::memory ? "uninitialised" : "address";
   if (outcome.kind == "timeout") reason = "timeout";
+  if (outcome.kind == "memory") reason = "out_of_memory";
   if (outcome.kind == "crash") reason = "crash";
   Failure out{"memory", reason, fmt::format("{} sanitizer: {}", outcome.tool, outcome.kind), Json::object()};
+  if (find_reason("memory", reason)->undecided) out.message = fmt::format("{} sanitizer: {}", outcome.tool, outcome.message);
   if (outcome.line > 0) out.message += fmt::format(" at line {}", outcome.line);
   out.evidence = {{"tool", outcome.tool}, {"kind", outcome.kind}, {"line", outcome.line}, {"report", outcome.message}};
   return out;
@@ -127,7 +129,7 @@ class MemoryGate {
     staged.inputs.calls = 2;
     for (const task::Tensor& output : session_.task().outputs)
       if (!output.inout.empty()) staged.inputs.calls = 1;
-    HONE_TRY(const SanitizeOutcome outcome, lane::run_sanitized(tool, resolved_, staged.inputs));
+    HONE_TRY(const SanitizeOutcome outcome, lane::run_sanitized(tool, resolved_, staged.inputs, {.run_s = options_.run_s}));
     ++report->runs;
     if (outcome.state == SanitizeOutcome::State::finding) return std::optional(at_draw(finding(outcome, tool), draw));
     if (outcome.state == SanitizeOutcome::State::unavailable) {
@@ -198,6 +200,7 @@ Result<MemoryReport> memory_gate(runner::Session& session, const candidate::Reso
   const Watch unlimited;
   const Watch& watch = options.watch ? *options.watch : unlimited;
   const std::vector<Tool> tools = tools_for(resolved);
+  std::optional<Failure> undecided;  // what another tool finds says more
   for (const Tool tool : tools) {
     HONE_TRY(const bool usable, gate.usable(tool, &report));
     if (!usable) continue;
@@ -210,12 +213,18 @@ Result<MemoryReport> memory_gate(runner::Session& session, const candidate::Reso
         break;
       }
       HONE_TRY(report.failure, gate.run(tool, draw.name, draw.prepared, &report));
+      if (report.failure && find_reason("memory", report.failure->reason)->undecided) {
+        if (!undecided) undecided = std::move(report.failure);
+        report.failure.reset();
+        break;  // this tool's other draws may take as long
+      }
       if (report.failure) break;
       if (report.missing.size() > missing_before) break;
     }
     if (report.missing.size() == missing_before) report.tools.emplace_back(lane::name_of(tool));
     if (report.failure) break;
   }
+  if (undecided && (!report.failure || report.failure->reason == "out_of_time")) report.failure = std::move(undecided);
   for (const Drawn& draw : draws) HONE_CHECK(session.oracle().forget(draw.prepared.id));
   return report;
 }

@@ -20,6 +20,7 @@ struct MemoryOptions {
   std::int64_t largest_bytes = std::int64_t{4} << 20;  ///< of all tensors of a case run here
   double largest_truth_ms = 60;      ///< sanitized code is 50 to 150 times slower
   int most_cases = 4;
+  double run_s = 20;                 ///< of one sanitized run; over: neither right nor wrong
   const Watch* watch = nullptr;      ///< asked before each run; none without
 };
 

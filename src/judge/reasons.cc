@@ -55,21 +55,22 @@ constexpr Reason kReasons[] = {
     {"correctness", "forbidden_call", "the call made a system call that a kernel has no use for", "Remove files, processes, sockets and clocks"},
     {"correctness", "protocol", "the process spoke out of turn", "The code must not touch descriptors that it did not open"},
     {"correctness", "unstable", "runs of one draw do not always end alike, and one of them failed", "Look for a race or for memory that is read before it is written"},
-    {"correctness", "out_of_time", "the time limit was over before all draws were done: neither right nor wrong", "Give more time (hone verify --time-limit 20min); the evidence says how far it came"},
+    {"correctness", "out_of_time", "the time limit was over before all draws were done: neither right nor wrong", "Give more time (hone verify --time-limit 20min); the evidence says how far it came", true},
     // What the sanitizers say.
     {"memory", "address", "a stray access or undefined behaviour", "Read the report in the evidence; the line is of the source with its tunables"},
     {"memory", "race", "two threads touch the same memory, one of them writing", "Give each thread its own part, or reduce under the OpenMP clause"},
     {"memory", "uninitialised", "a result depends on memory that was never written", "Initialise scratch and accumulators"},
     {"memory", "crash", "the sanitized build crashed", "Read the report in the evidence"},
-    {"memory", "timeout", "the sanitized build did not end in time", "Look for a loop that depends on uninitialised or racing memory"},
+    {"memory", "timeout", "a sanitized run did not end in time, though the plain build did: neither right nor wrong", "Look for a loop that depends on uninitialised or racing memory; if there is none, add a smaller case with time = false, or leave the gate out (--no-memory-gate)", true},
+    {"memory", "out_of_memory", "a sanitized run needed more memory than the gate gives: neither right nor wrong", "Allocate less, add a smaller case with time = false, or leave the gate out (--no-memory-gate)", true},
     {"memory", "differs", "the sanitized build gives a wrong answer where the plain one was right", "Look for undefined behaviour that optimisation happens to hide"},
-    {"memory", "out_of_time", "the time limit was over before the sanitizers were done", "Give more time (hone verify --time-limit 20min), or leave the gate out (--no-memory-gate)"},
+    {"memory", "out_of_time", "the time limit was over before the sanitizers were done", "Give more time (hone verify --time-limit 20min), or leave the gate out (--no-memory-gate)", true},
     // What timing says.
     {"performance", "impossible", "faster than the memory could move the bytes", "The work was not done, or not inside the timed call"},
     {"performance", "wrong_when_timed", "an output of a timed call is wrong", "Do not keep answers between calls; inputs are fresh in each"},
     {"performance", "crash", "the call crashed while timed", "See correctness/crash"},
     {"performance", "timeout", "the timed calls did not end in time", "See correctness/timeout"},
-    {"performance", "out_of_time", "every other gate passed, but the time limit was over before the timing was done", "Give more time (hone verify --time-limit 20min), or leave the timing out (--no-timing)"},
+    {"performance", "out_of_time", "every other gate passed, but the time limit was over before the timing was done", "Give more time (hone verify --time-limit 20min), or leave the timing out (--no-timing)", true},
 };
 
 }  // namespace

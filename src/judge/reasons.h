@@ -12,6 +12,7 @@ struct Reason {
   const char* word;
   const char* about;  ///< one line: what was found
   const char* next;   ///< one line: what to do
+  bool undecided = false;  ///< says that something ran out before the answer was known: neither right nor wrong
 };
 std::span<const Reason> reasons();
 /// nullptr when there is none: a reason outside the vocabulary is our bug.

@@ -8,11 +8,6 @@
 #include "base/text.h"
 
 namespace hone::judge {
-namespace {
-
-constexpr const char* kWord = "out_of_time";
-
-}  // namespace
 
 Watch::Watch(double limit_s, const std::atomic<bool>* cancel, Tell tell)
     : limit_s_(limit_s), cancel_(cancel), tell_(std::move(tell)), start_ns_(monotonic_ns()) {}
@@ -33,7 +28,7 @@ Status Watch::next(const std::string& doing) const {
 
 candidate::Failure out_of_time(const Watch& watch, const char* gate, const std::string& done,
                                const std::vector<std::string>& left_out) {
-  candidate::Failure out{gate, kWord,
+  candidate::Failure out{gate, "out_of_time",
                          fmt::format("the time limit of {} was over: {}", format_duration_ns(watch.limit_s() * 1e9), done),
                          {{"limit_s", watch.limit_s()}, {"done", done}, {"left_out", left_out}}};
   constexpr std::size_t kTold = 8;  // the evidence has them all
@@ -44,7 +39,5 @@ candidate::Failure out_of_time(const Watch& watch, const char* gate, const std::
   }
   return out;
 }
-
-bool is_out_of_time(const candidate::Failure& failure) { return failure.reason == kWord; }
 
 }  // namespace hone::judge

@@ -33,9 +33,8 @@ class Watch {
   std::int64_t start_ns_;
 };
 
-/// "out_of_time" of a gate: what was done by then and what was not. Neither right nor wrong: Class::undecided.
+/// "out_of_time" of a gate: what was done by then and what was not.
 candidate::Failure out_of_time(const Watch& watch, const char* gate, const std::string& done,
                                const std::vector<std::string>& left_out);
-bool is_out_of_time(const candidate::Failure& failure);
 
 }  // namespace hone::judge
