@@ -248,20 +248,20 @@ class Comparer {
     return kLowest + random_() % kSteps * kStep;
   }
 
-  Result<bool> warm_up(int s) {
+  /// The time of the first release; nothing when b failed.
+  Result<std::optional<double>> warm_up(int s) {
     Slot slot;
-    bool going = true;
     double spent = 0;
-    first_ns_ = -1;
+    std::optional<double> first;
     // At random between one and one and a half times as long: nobody can count on where timing starts.
     const double want = options_.warm_up_ms * 1e6 * (1 + 0.5 * static_cast<double>(random_() % 1024) / 1024);
     do {
-      HONE_TRY(going, release(s, sides_[s].calls, &slot));
-      if (!going) return false;
-      if (first_ns_ < 0) first_ns_ = slot.outside_ns;
+      HONE_TRY(const bool going, release(s, sides_[s].calls, &slot));
+      if (!going) return std::optional<double>();
+      if (!first) first = slot.outside_ns;
       spent += slot.outside_ns;
     } while (spent < want);
-    return true;
+    return first;
   }
 
   /// k/16, k/4, k calls must take time in proportion: work done once for many calls shows here.
@@ -296,18 +296,20 @@ class Comparer {
     if (!going) return false;
     // What an empty release costs is no property of a kernel. The baseline's is subtracted from both sides: its error
     // then cancels in the ratio, and a candidate gains nothing by making its own look dear.
-    std::vector<double> empties[2];
+    std::vector<double> empties;
+    double first_ns = 0;  // of b, which is warmed up last
     for (int s = 0; s < 2; ++s) {
-      HONE_TRY(going, warm_up(s));
-      if (!going) return false;
+      HONE_TRY(const std::optional<double> first, warm_up(s));
+      if (!first) return false;
+      first_ns = *first;
       for (int i = 0; i < (s == 0 ? 3 : 1); ++i) {
         HONE_TRY(const double ns, empty_release(s, &going));
         if (!going) return false;
-        empties[s].push_back(ns);
+        if (s == 0) empties.push_back(ns);
       }
     }
     if (options_.check_linearity) {
-      HONE_TRY(going, check_linearity(stats::median(empties[0])));
+      HONE_TRY(going, check_linearity(stats::median(empties)));
       if (!going) return false;
     }
     std::vector<Slot> slots;
@@ -327,17 +329,17 @@ class Comparer {
       const int s = round & 1;  // in turn, so that neither process is kept warmer
       HONE_TRY(const double ns, empty_release(s, &going));
       if (!going) return false;
-      empties[s].push_back(ns);
+      if (s == 0) empties.push_back(ns);
     }
     for (Side& side : sides_) side.runner.reset();
-    add_sample(slots, stats::median(empties[0]));
-    // b was warmed up last. Threads and tables are made in a millisecond or two; what takes its first calls longer than
+    add_sample(slots, stats::median(empties));
+    // Threads and tables are made in a millisecond or two; what takes its first calls longer than
     // that is work whose answer is kept for later ones.
     constexpr double kOnce_ns = 3e6;
     const double typical = out_.pairs.back().b_ns * static_cast<double>(sides_[1].calls);
     const auto& inputs = session_.task().inputs;
     const bool may_prepare = std::any_of(inputs.begin(), inputs.end(), [](const task::Tensor& t) { return t.is_static; });
-    if (!may_prepare && first_ns_ > 2 * typical + out_.pairs.back().empty_ns + kOnce_ns) ++dear_first_;
+    if (!may_prepare && first_ns > 2 * typical + out_.pairs.back().empty_ns + kOnce_ns) ++dear_first_;
     return true;
   }
 
@@ -477,7 +479,6 @@ class Comparer {
   double output_bytes_ = 0;  // of one call
   int rounds_ = 1;
   int nonlinear_ = 0, dear_first_ = 0;
-  double first_ns_ = -1;  // first release of the process warmed up last
   std::unordered_map<std::uint64_t, int> side_of_seed_;  // of releases that came to their end
   bool retried_ = false;
   Comparison out_;
