@@ -170,6 +170,27 @@ TEST_F(SessionTest, AForgedFrameOfAnyShapeIsAProtocolFailure) {
   }
 }
 
+/// C++ that writes these frames to the runner's socket, as the runner itself would.
+std::string writes(const std::vector<Json>& frames) {
+  std::string bytes;
+  for (const Json& frame : frames)
+    for (const char c : wire::encode_frame(frame)) bytes += std::to_string(static_cast<unsigned char>(c)) + ",";
+  return "extern \"C\" long write(int, const void*, unsigned long);\nstatic const unsigned char forged[] = {" + bytes +
+         "};\nstatic void lie() { write(3, forged, sizeof forged); }\n";
+}
+
+TEST_F(SessionTest, ARunnerThatBlamesTheMachineIsNotBelieved) {
+  // `run` expects an outcome, not an Error: that would end a whole run in place of one candidate.
+  const Json blame = {{"op", "error"}, {"code", "environment"}, {"message", "no memory left on this machine"}, {"details", Json::object()}};
+  const std::string empty = std::string(kHead) + "{ }";
+  const std::string when_loaded = "__attribute__((constructor)) void early() { lie(); for (;;) { } }\n";
+  EXPECT_EQ(failure_of(writes({blame}) + when_loaded + empty), "load_error");
+  // It says that it is loaded, and has the answer to the next question ready.
+  EXPECT_EQ(failure_of(writes({{{"op", "loaded"}}, blame}) + when_loaded + empty), "load_error");
+  EXPECT_EQ(failure_of(writes({{{"op", "loaded"}}, {{"op", "bound"}}, blame}) + when_loaded + empty), "protocol");
+  EXPECT_EQ(failure_of(writes({blame}) + std::string(kHead) + "{ lie(); for (;;) { } }"), "protocol");
+}
+
 TEST_F(SessionTest, AReferenceThatDoesNotBuildSaysWhere) {
   auto folder = TemporaryFolder::make("hone-session-test-");
   ASSERT_TRUE(folder.ok());
