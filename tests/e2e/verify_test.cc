@@ -13,6 +13,16 @@ extern "C" void running_maximum(const float* x, float* y, int N) {
 }
 )";
 
+/// Right, but 50 ms a call, of which a verify makes more than a hundred.
+constexpr const char* kSlow = R"(#include <cmath>
+// hone:function running_maximum
+extern "C" void running_maximum(const float* x, float* y, int N) {
+  volatile double sink = N;
+  for (int i = 0; i < 5000000; ++i) sink = std::sqrt(sink + i);
+  for (int i = 0; i < N; ++i) y[i] = i == 0 || y[i - 1] < x[i] ? x[i] : y[i - 1];
+}
+)";
+
 TEST(Verify, RightIsZero) {
   const Folder folder;
   write_task(folder);
@@ -41,15 +51,7 @@ TEST(Verify, WrongIsOneAndShowsTheElement) {
 TEST(Verify, OutOfTimeIsOneAndSaysHowFarItCame) {
   const Folder folder;
   write_task(folder);
-  // Right, but 50 ms a call, of which a verify makes more than a hundred.
-  folder.write("slow.cpp", R"(#include <cmath>
-// hone:function running_maximum
-extern "C" void running_maximum(const float* x, float* y, int N) {
-  volatile double sink = N;
-  for (int i = 0; i < 5000000; ++i) sink = std::sqrt(sink + i);
-  for (int i = 0; i < N; ++i) y[i] = i == 0 || y[i - 1] < x[i] ? x[i] : y[i - 1];
-}
-)");
+  folder.write("slow.cpp", kSlow);
   const std::vector<std::string> args = {"verify", ".", "slow.cpp", "--time-limit", "1.5s"};
   const Ran text = hone(folder, args);
   EXPECT_EQ(text.code, 1) << text.all();
@@ -78,6 +80,25 @@ TEST(Verify, TheTimeLimitHoldsWithAsManyCasesAsATaskMayHave) {
   EXPECT_NE(ran.out.find(" more"), std::string::npos) << "all 254 cases in one line\n" << ran.all();
   EXPECT_LT(ran.seconds, 15) << ran.all();
   EXPECT_TRUE(strays().empty());
+}
+
+TEST(Verify, CtrlCForTheWholeGroupIsNoCrash) {
+  const Folder folder;
+  write_task(folder);
+  folder.write("slow.cpp", kSlow);
+  for (const int delay_ms : {300, 2500, 4000}) {
+    Process process(folder, {{"verify", ".", "slow.cpp"}, {}, 60, nullptr});
+    ::usleep(static_cast<useconds_t>(delay_ms) * 1000);
+    ASSERT_FALSE(process.ended()) << process.wait().all();
+    ASSERT_EQ(::kill(-process.pid(), SIGINT), 0);
+    const Ran ran = process.wait();
+    EXPECT_EQ(ran.code, 130) << ran.all();
+    EXPECT_EQ(ran.out, "");
+    EXPECT_EQ(ran.err.find("crash"), std::string::npos) << ran.all();
+    EXPECT_NE(ran.err.find("interrupted"), std::string::npos) << ran.all();
+    EXPECT_EQ(strays(), std::vector<std::string>());
+    EXPECT_EQ(folder.left_behind(), std::set<std::string>());
+  }
 }
 
 TEST(Verify, ASeedDrawsTheSameAgain) {
