@@ -6,11 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
-#include <cstdlib>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -25,13 +24,13 @@
 namespace hone::cli {
 namespace {
 
-/// CLI11's own range lets NaN through, as it is neither below nor above.
+/// CLI11's own range lets NaN through, as it is neither below nor above, and its conversion takes "+5" and " 5".
 CLI::Validator number_between(double low, double high) {
   return CLI::Validator(
       [low, high](std::string& text) {
-        char* end = nullptr;
-        const double x = std::strtod(text.c_str(), &end);
-        if (end != text.c_str() && *end == '\0' && x >= low && x <= high) return std::string();
+        std::string_view rest;
+        const auto x = leading_number(text, rest);
+        if (x && rest.empty() && *x >= low && *x <= high) return std::string();
         return fmt::format("'{}' is not a number from {:g} to {:g}", text, low, high);
       },
       "");
