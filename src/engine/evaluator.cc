@@ -41,10 +41,15 @@ int most_threads(const candidate::Resolved& resolved, const task::Task& task) {
   return most;
 }
 
+/// Timing on so many threads leaves a processor to builds.
+bool leaves_room(const Bench& bench, int threads) {
+  return bench.session->runner_cpus(threads).size() < bench.session->runner_cpus(1 << 20).size();
+}
+
 /// Builds in threads of their own. Builds share the machine with timing only on processors that timing does not use.
 class Builder {
  public:
-  Builder(Bench& bench, int threads, int at_once) : bench_(bench), at_once_(at_once) {
+  Builder(Bench& bench, int threads, bool beside) : bench_(bench), at_once_(beside ? 1 : threads) {
     for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
   }
   ~Builder() {
@@ -135,13 +140,11 @@ class Builder {
 }  // namespace
 
 struct JudgeEvaluator::Inner {
-  Inner(Bench& b, const EvaluatorOptions& o) : bench(b), options(o), builder(b, std::max(1, o.build_threads), o.timing && leaves_room(b) ? 1 : std::max(1, o.build_threads)) {}
-
-  /// The baseline leaves a processor to builds while it is timed; candidates mostly use as many threads.
-  static bool leaves_room(const Bench& b) {
-    const auto threads = static_cast<std::size_t>(most_threads(b.session->baseline().resolved, b.task));
-    return threads < b.session->runner_cpus(1 << 20).size();
-  }
+  /// Candidates mostly use as many threads as the baseline.
+  Inner(Bench& b, const EvaluatorOptions& o)
+      : bench(b), options(o),
+        builder(b, std::max(1, o.build_threads),
+                o.timing && leaves_room(b, most_threads(b.session->baseline().resolved, b.task))) {}
 
   Bench& bench;
   EvaluatorOptions options;
@@ -177,7 +180,7 @@ struct JudgeEvaluator::Inner {
     const std::vector<int> cpus = bench.session->runner_cpus(threads);
     // A kernel that needs every processor is timed with nothing else running.
     std::unique_lock<std::shared_mutex> quiet;
-    const bool beside = cpus.size() < bench.session->runner_cpus(1 << 20).size();
+    const bool beside = leaves_room(bench, threads);
     builder.keep_off(cpus, beside);
     if (!beside) quiet = builder.quiet();
     for (const task::Case& c : cases) {
