@@ -65,6 +65,9 @@ struct OptimizeRequest : Common {
   std::uint64_t seed = 0;                ///< of the search; 0: from the system's entropy
   double margin = 0.01;                  ///< a gain is more than this
   bool accept_c = false, accept_x = false;
+  /// Wall time for verifying finalists, all together; over before the end: undecided, not accepted. 0: no limit;
+  /// negative: 300, or the time budget where that is longer.
+  double verify_limit_s = -1;
 };
 struct OptimizeResult : Document {
   std::string run;
@@ -138,6 +141,7 @@ Result<Document> export_run(const ExportRequest& request);
 struct ReplayRequest : Common {
   std::string folder;
   bool timing = true;
+  double limit_s = 300;                  ///< wall time of the whole verb; over before the end: cannot be compared. 0: no limit
 };
 /// Judges an exported folder again: reproduced (0), not reproduced or cannot be compared (1), with reasons.
 Result<Document> replay(const ReplayRequest& request);

@@ -81,13 +81,13 @@ Result<Tunables> parse_tunables(const std::vector<std::string>& pairs) {
   return out;
 }
 
-/// "300s", "20min", "0s" of --time-limit.
-Result<double> parse_limit(std::string_view text) {
+/// "300s", "20min", "0" of --time-limit and --verify-limit.
+Result<double> parse_limit(std::string_view option, std::string_view text) {
   std::string_view unit;
   const auto value = leading_number(trim(text), unit);
-  if (value && *value == 0) return 0.0;
-  if (!value || *value < 0 || seconds_in(unit) == 0)
-    return usage_error(fmt::format("--time-limit {} is not a time", text), "Write 300s, 20min or 1h; 0 for no limit");
+  if (value && *value == 0 && unit.empty()) return 0.0;
+  if (!value || !(*value >= 0) || seconds_in(unit) == 0)
+    return usage_error(fmt::format("{} {} is not a time", option, text), "Write 300s, 20min or 1h; 0 for no limit");
   return *value * seconds_in(unit);
 }
 
@@ -103,7 +103,7 @@ struct Requests {
   DoctorRequest doctor;
   InitRequest init;
   std::vector<std::string> verify_set, bench_set;
-  std::string verify_limit = "300s", audit_limit = "600s";
+  std::string verify_limit = "300s", replay_limit = "300s", audit_limit = "600s", finalists_limit;
   bool no_timing = false, no_memory = false, replay_no_timing = false;
 };
 
@@ -141,7 +141,12 @@ std::vector<Verb> make_verbs(CLI::App& app, Requests& r, Flags& flags) {
     verbs.push_back({verb, common, std::move(call)});
     return verb;
   };
-  CLI::App* v = add("optimize", &r.optimize, [&] { return as_document(optimize(r.optimize)); });
+  CLI::App* v = add("optimize", &r.optimize, [&]() -> Result<Document> {
+    if (!r.finalists_limit.empty()) {
+      HONE_TRY(r.optimize.verify_limit_s, parse_limit("--verify-limit", r.finalists_limit));
+    }
+    return as_document(optimize(r.optimize));
+  });
   v->add_option("task", r.optimize.task);
   v->add_option("candidates", r.optimize.candidates);
   v->add_option("--budget,-b", r.optimize.budget);
@@ -149,6 +154,7 @@ std::vector<Verb> make_verbs(CLI::App& app, Requests& r, Flags& flags) {
   v->add_option("--resume", r.optimize.resume);
   v->add_option("--seed", r.optimize.seed)->check(a_seed());
   v->add_option("--margin", r.optimize.margin)->check(number_between(0, 10));
+  v->add_option("--verify-limit", r.finalists_limit);
   v->add_flag("--accept-c", r.optimize.accept_c);
   v->add_flag("--accept-x", r.optimize.accept_x);
 
@@ -156,9 +162,7 @@ std::vector<Verb> make_verbs(CLI::App& app, Requests& r, Flags& flags) {
     auto tunables = parse_tunables(r.verify_set);
     if (!tunables.ok()) return std::move(tunables).error();
     r.verify.tunables = std::move(tunables).value();
-    const Result<double> limit = parse_limit(r.verify_limit);
-    if (!limit.ok()) return limit.error();
-    r.verify.limit_s = *limit;
+    HONE_TRY(r.verify.limit_s, parse_limit("--time-limit", r.verify_limit));
     r.verify.timing = !r.no_timing || r.verify.faster_than > 0;
     r.verify.memory_gate = !r.no_memory;
     return as_document(verify(r.verify));
@@ -193,9 +197,7 @@ std::vector<Verb> make_verbs(CLI::App& app, Requests& r, Flags& flags) {
   }
 
   v = add("audit", &r.audit, [&]() -> Result<Document> {
-    const Result<double> limit = parse_limit(r.audit_limit);
-    if (!limit.ok()) return limit.error();
-    r.audit.limit_s = *limit;
+    HONE_TRY(r.audit.limit_s, parse_limit("--time-limit", r.audit_limit));
     return audit_task(r.audit);
   });
   v->add_option("task", r.audit.task)->required();
@@ -211,12 +213,14 @@ std::vector<Verb> make_verbs(CLI::App& app, Requests& r, Flags& flags) {
   v->add_option("run", r.export_.run);
   v->add_option("--out,-o", r.export_.folder);
   v->add_flag("--force", r.export_.force);
-  v = add("replay", &r.replay, [&] {
+  v = add("replay", &r.replay, [&]() -> Result<Document> {
+    HONE_TRY(r.replay.limit_s, parse_limit("--time-limit", r.replay_limit));
     r.replay.timing = !r.replay_no_timing;
     return replay(r.replay);
   });
   v->add_option("folder", r.replay.folder)->required();
   v->add_flag("--no-timing", r.replay_no_timing);
+  v->add_option("--time-limit", r.replay_limit);
   v = add("doctor", &r.doctor, [&] { return doctor(r.doctor); });
   v->add_flag("--quick", r.doctor.quick);
   v->add_option("--seconds", r.doctor.seconds)->check(number_between(0.1, 3600));

@@ -155,6 +155,7 @@ struct JudgeEvaluator::Inner {
   EvaluatorStats stats;
   std::optional<judge::Verdict> last_verified;
   std::optional<Entry> last_entry;
+  double verify_s = 0;  // spent on verify jobs, from beginning to end
   Builder builder;  // last: its threads end first
 
   measure::CompareOptions compare_options(double slots_s) {
@@ -227,6 +228,7 @@ struct JudgeEvaluator::Inner {
   static propose::Outcome outcome_of(const judge::Verdict& v, double base_speedup) {
     propose::Outcome o;
     o.correct = v.correct;
+    o.invalid = v.cls == judge::Class::undecided;
     if (!v.correct || v.speeds.empty()) return o;
     o.invalid = v.answer == judge::Answer::invalid;
     o.speedup = v.geomean * base_speedup;
@@ -241,6 +243,7 @@ struct JudgeEvaluator::Inner {
                                     : job.kind == search::Kind::screen ? judge_screen(job, race)
                                     : job.kind == search::Kind::retime ? judge_retime(job)
                                                                        : judge_verify(job);
+    if (job.kind == search::Kind::verify) verify_s += ms_since(start) * 1e-3;
     if (judged.ok()) judged->seconds = ms_since(start) * 1e-3;
     return judged;
   }
@@ -326,10 +329,14 @@ struct JudgeEvaluator::Inner {
     return judged;
   }
 
+  bool verify_over() const { return options.verify_limit_s > 0 && verify_s >= options.verify_limit_s; }
+
   Result<search::Judged> judge_verify(const search::Job& job) {
+    const judge::Watch watch(options.verify_limit_s > 0 ? options.verify_limit_s - verify_s : 0, options.cancel);
     HONE_TRY(const std::shared_ptr<Entry> entry, entry_of(job, job.proposal.assignment));
     const std::int64_t start = monotonic_ns();
     judge::VerifyOptions verify;
+    verify.watch = &watch;
     verify.allowed = options.allowed;
     verify.memory = options.memory_gate;
     verify.memory_options.allow_missing_tools = options.allow_missing_tools;
@@ -339,7 +346,7 @@ struct JudgeEvaluator::Inner {
       performance.slots_s = options.verify_s;
       performance.margin = options.margin;
       performance.most_pairs = 16;
-      performance.cancel = options.cancel;
+      performance.watch = &watch;
       return judge_performance(*bench.session, e, performance, v);
     };
     HONE_TRY(judge::Verdict verdict, judge::verify(*bench.session, *entry, verify));
@@ -371,7 +378,7 @@ Status JudgeEvaluator::evaluate(std::span<const search::Job> jobs, const search:
     if (!in.known.contains(key_of(job.proposal, job.proposal.assignment)))
       in.builder.request(key_of(job.proposal, job.proposal.assignment), job.proposal.source, job.proposal.assignment);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (stop()) return {};
+    if (stop() || (jobs[i].kind == search::Kind::verify && in.verify_over())) return {};
     Result<search::Judged> judged = in.judge(jobs[i], race);
     if (!judged.ok() && judged.error().code == ErrorCode::cancelled) return {};
     if (!judged.ok()) return std::move(judged).error();

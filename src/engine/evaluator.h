@@ -25,6 +25,7 @@ struct EvaluatorOptions {
   bool memory_gate = true;
   bool allow_missing_tools = false;
   int build_threads = 2;
+  double verify_limit_s = 300;   ///< for all verify jobs together; what is over is undecided, and no further one begins. 0: none
   const std::atomic<bool>* cancel = nullptr;
 };
 

@@ -26,7 +26,9 @@ Answer compare_verdicts(const judge::Verdict& old, const judge::Verdict& now) {
     if (answer.word == "reproduced" || word == "not reproduced") answer.word = std::move(word);
     answer.reasons.push_back(std::move(reason));
   };
-  if (old.correct != now.correct)
+  if (now.cls == judge::Class::undecided)
+    worse("cannot be compared", now.failure ? now.failure->message : "undecided");
+  else if (old.correct != now.correct)
     worse("not reproduced", now.correct ? "it is correct now" : "it is not correct: " + (now.failure ? now.failure->message : ""));
   else if (old.cls != now.cls)
     worse("not reproduced", fmt::format("class {} then, {} now", judge::name_of(old.cls), judge::name_of(now.cls)));
@@ -81,11 +83,12 @@ Result<Document> export_run(const ExportRequest& request) {
 }
 
 Result<Document> replay(const ReplayRequest& request) {
+  if (!(request.limit_s >= 0)) return usage_error("the time limit must not be negative", "0 means no limit");
+  const judge::Watch watch = engine::watch_of(request, request.limit_s);
   HONE_TRY(const engine::Evidence evidence, engine::read_evidence(request.folder));
   HONE_TRY(engine::Bench bench, engine::open_bench(evidence.task, request));
   HONE_TRY(const judge::Entry entry,
            judge::enter(*bench.lane, bench.task, evidence.candidate, evidence.assignment));
-  const judge::Watch watch = engine::watch_of(request);
   judge::VerifyOptions options;
   options.watch = &watch;
   options.allowed = {evidence.verdict.cls == judge::Class::C, evidence.verdict.cls == judge::Class::X};

@@ -24,6 +24,8 @@ namespace {
 using engine::Bench;
 using engine::JudgeEvaluator;
 
+constexpr double kVerifyLimit_s = 300;  // as of hone verify
+
 /// Everything that decides a run's course; kept in the archive, so that a resume needs nothing else.
 struct Plan {
   std::string task;                        // as the user named it
@@ -242,6 +244,8 @@ class Optimization {
     options.margin = plan_.margin;
     options.allowed = plan_.allowed;
     options.cancel = request_.cancel;
+    options.verify_limit_s =
+        request_.verify_limit_s >= 0 ? request_.verify_limit_s : std::max(kVerifyLimit_s, plan_.budget.seconds.value_or(0));
     options.allow_missing_tools = true;  // said in the verdict; `hone verify` insists
     HONE_TRY(const std::unique_ptr<JudgeEvaluator> evaluator, JudgeEvaluator::make(*bench_, options));
     ArchiveJournal journal(archive_, run_);

@@ -224,6 +224,12 @@ TEST_F(Report, ARunWithoutAGainSaysSoAndHowToGoOn) {
   report.summary.best.reset();
   report.summary.best_other_class.reset();
   report.summary.best_history.clear();
+  store::EvaluationRow undecided = row_of(7, 1.5, judge::Depth::verify);
+  undecided.correct = false;
+  undecided.cls = judge::Class::undecided;
+  undecided.gate = "correctness";
+  undecided.reason = "out_of_time";
+  report.summary.undecided = {undecided};
   report.best.reset();
   report.verdict.reset();
   report.summary.run.status = store::RunStatus::interrupted;

@@ -71,6 +71,14 @@ std::string other_class_text(const std::optional<EvaluationRow>& row) {
                      trust_of(*row), row->candidate);
 }
 
+std::string undecided_text(const RunReport& r) {
+  std::string out;
+  for (const EvaluationRow& row : r.summary.undecided)
+    out += fmt::format("{}candidate {}: {} gate, {}; see hone show {}/{}", out.empty() ? "" : "\n", row.candidate, row.gate, row.reason,
+                       r.summary.run.id, row.candidate);
+  return out;
+}
+
 std::string tried_text(const store::RunSummary& s) {
   std::string out = fmt::format("\n{} candidates tried, {} failed\n", s.tried, s.failed);
   if (!s.by_proposer.empty()) {
@@ -131,6 +139,7 @@ std::string to_text(const RunReport& r, const Style& style) {
                         {"started", time_text(s.run.started_s)},
                         {"speed-up", best_text(r, style)},
                         {"other class", other_class_text(s.best_other_class)},
+                        {"undecided", undecided_text(r)},
                         {"sandbox", r.verdict ? layers_text(r.verdict->sandbox) : ""},
                         {"device", r.verdict ? r.verdict->device : ""}});
   out += tried_text(s) + history_text(s);
@@ -150,6 +159,8 @@ Json to_json(const RunReport& r) {
   out["best"] = optional_row(s.best);
   out["best_assignment"] = r.best ? Json(r.best->assignment) : Json();
   out["best_other_class"] = optional_row(s.best_other_class);
+  out["undecided"] = Json::array();
+  for (const EvaluationRow& row : s.undecided) out["undecided"].push_back(row_json(row));
   out["verdict"] = r.verdict ? judge::to_json(*r.verdict) : Json();
   out["by_proposer"] = Json::array();
   for (const auto& t : s.by_proposer)

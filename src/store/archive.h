@@ -108,6 +108,7 @@ struct RunSummary {
   std::vector<FailureTally> by_failure;          // most frequent first
   std::optional<EvaluationRow> best;             // class A or B
   std::optional<EvaluationRow> best_other_class; // C or X, reported apart
+  std::vector<EvaluationRow> undecided;          // verified, but something ran out before the answer was known
   std::vector<EvaluationRow> best_history;       // each correct A or B verdict that raised the lower bound
 };
 

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
+#include "judge/reasons.h"
 #include "store/archive.h"
 #include "store/inner.h"
 
@@ -201,6 +203,14 @@ Result<RunSummary> Archive::summary(const std::string& id) const {
   HONE_CHECK(fill_tallies(db, key, out));
   HONE_TRY(out.best, best_in(db, key, {"A", "B"}));
   HONE_TRY(out.best_other_class, best_in(db, key, {"C", "X"}));
+  // No index leads to them, so the run is walked through only when there are some.
+  const auto ran_out = [](const FailureTally& f) {
+    const judge::Reason* reason = judge::find_reason(f.gate, f.reason);
+    return reason && reason->undecided;
+  };
+  if (std::any_of(out.by_failure.begin(), out.by_failure.end(), ran_out)) {
+    HONE_TRY(out.undecided, rows(db, "WHERE run = ? AND depth = 'verify' AND class = 'undecided' ORDER BY id", key));
+  }
   HONE_TRY(out.best_history, rows(db, "WHERE id IN (SELECT evaluation FROM best_history WHERE run = ?) ORDER BY id", key));
   return out;
 }

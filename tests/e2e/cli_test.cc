@@ -101,6 +101,55 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"NoSuchKernel", {"init", "nowhere.cpp"}, {"nowhere.cpp"}}),
     [](const auto& one) { return std::string(one.param.name); });
 
+struct Numeric {
+  const char* option;
+  std::vector<std::string> verb;
+  std::vector<std::string> wrong;  // beyond what no number may be
+};
+
+// What no number may be, whatever its range: not finite, negative, too large to hold, more than a number, none.
+TEST(Cli, NumbersAreReadWholeOrRefused) {
+  const std::vector<std::string> kNever = {"nan", "inf", "-inf", "-1", "1e999", "5x", "x5", "+5", " 5", "0x10", "1e", "--1", "5,5"};
+  const std::vector<std::string> verify = {"verify", ".", "candidates/good.cpp"}, optimize = {"optimize", "."},
+                                 bench = {"bench", ".", "candidates/good.cpp"};
+  const std::vector<std::string> kNoSeed = {"18446744073709551616", "2.5", "1e3"};
+  const std::vector<Numeric> options = {
+      {"--seed", verify, kNoSeed},
+      {"--seed", optimize, kNoSeed},
+      {"--seed", {"audit", "."}, kNoSeed},
+      {"--faster-than", verify, {"0"}},
+      {"--seconds", verify, {"0", "1e9"}},
+      {"--time-limit", verify, {"5", "-5s", "nans", "infs", "1e999s", "5sx", "s", "5 parsecs"}},
+      {"--verify-limit", optimize, {"5", "-5s", "nans", "infs", "1e999s", "5sx", "s"}},
+      {"--margin", optimize, {"1", "1e9"}},
+      {"--budget", optimize, {"0s", "-5s", "nans", "infs", "1e999s", "5sx", "s", "evals", "-3evals", "2.5evals", "1e30evals",
+                              "99999999999999999999evals", "18446744073709551615evals", "target=-2x", "target=nanx", "target=infx", "target=x"}},
+      {"--seconds", bench, {"0", "1e9"}},
+      {"--pairs", bench, {"0", "1", "2.5", "1001", "4294967298", "18446744073709551618"}},
+      {"--pairs", {"compare", ".", "candidates/good.cpp", "candidates/good.cpp"}, {"0", "2.5", "4294967298"}},
+      {"--time-limit", {"audit", "."}, {"5", "-5s", "nans", "1e999s", "5sx"}},
+      {"--mutants", {"audit", "."}, {"2.5", "4294967298"}},
+      {"--limit", {"runs"}, {"0", "2.5", "18446744073709551617"}},
+      {"--seconds", {"doctor"}, {"0", "1e9"}},
+      {"--time-limit", {"replay", "."}, {"5", "-5s", "nans", "1e999s", "5sx"}},
+  };
+  const Folder folder;
+  write_task(folder);
+  for (const Numeric& option : options) {
+    std::vector<std::string> wrong = kNever;
+    wrong.insert(wrong.end(), option.wrong.begin(), option.wrong.end());
+    for (const std::string& value : wrong) {
+      std::vector<std::string> args = option.verb;
+      args.push_back(option.option + ("=" + value));
+      const Ran ran = hone(folder, Call{args, {}, 10, nullptr});
+      EXPECT_EQ(ran.code, 2) << fmt::format("{}", fmt::join(args, " ")) << "\n" << ran.all();
+      EXPECT_NE(ran.err.find(option.option), std::string::npos) << fmt::format("{}", fmt::join(args, " ")) << "\n" << ran.all();
+      EXPECT_EQ(ran.out, "") << ran.all();
+      EXPECT_LT(ran.seconds, 5) << fmt::format("{}", fmt::join(args, " "));
+    }
+  }
+}
+
 // Every kind of mistake in a task file that the reader's own tests hold, from the outside.
 TEST(TaskMistake, EachExitsTwoAndNamesTheFile) {
   const fs::path golden = fs::path(HONE_SOURCE_DIR) / "tests" / "golden" / "task";

@@ -194,6 +194,10 @@ TEST(Run, SurvivesKillsAndCtrlCAndEndsInEvidence) {
   EXPECT_NE(replayed.out.find("reproduced"), std::string::npos) << replayed.all();
   const Ran kernel = hone(folder, {"verify", "evidence/task", "evidence/kernel.cpp", "--no-timing", "--no-memory-gate"});
   EXPECT_EQ(kernel.code, 0) << kernel.all();
+  const Ran brief = hone(folder, {"replay", "evidence", "--no-timing", "--time-limit", "50ms"});
+  EXPECT_EQ(brief.code, 1) << brief.all();
+  EXPECT_NE(brief.out.find("cannot be compared"), std::string::npos) << brief.all();
+  EXPECT_NE(brief.out.find("time limit"), std::string::npos) << brief.all();
   for (const char* name : {"kernel.cpp", "task/reference.cpp", "verdict.json"}) {
     const std::string was = folder.read(std::string("evidence/") + name);
     folder.write(std::string("evidence/") + name, was + " ");
@@ -275,6 +279,50 @@ TEST(Run, GoesOnWhenRunnersAreKilledFromOutside) {
   const Json document = ran.json();
   EXPECT_EQ(against_schema(document, "run"), "");
   EXPECT_EQ(document.value("failed", -1), 0) << "an honest kernel was put down for what the machine did\n" << ran.all();
+  EXPECT_EQ(strays(), std::vector<std::string>());
+}
+
+// Ctrl-C on a terminal goes to every process of the foreground group, the oracle and the jails among them.
+TEST(Run, CtrlCForTheWholeGroupIsNoCrash) {
+  const Folder folder;
+  write_mixed(folder);
+  std::size_t entries = 0;
+  for (const int delay_ms : {0, 150, 700}) {
+    Process process(folder, entries == 0 ? optimize_call("4evals") : resume_call());
+    if (!wait_for_journal(folder, process, entries + 1)) break;  // it was done before
+    ::usleep(static_cast<useconds_t>(delay_ms) * 1000);
+    ASSERT_EQ(::kill(-process.pid(), SIGINT), 0);
+    const Ran ran = process.wait();
+    EXPECT_EQ(ran.code, 130) << ran.all();
+    EXPECT_EQ(ran.err.find("crash"), std::string::npos) << ran.all();
+    EXPECT_NE(ran.err.find("hone optimize --resume "), std::string::npos) << ran.all();
+    EXPECT_EQ(strays(), std::vector<std::string>());
+    EXPECT_EQ(status_of(folder), "stopped");
+    entries = committed(folder).journal.size();
+    expect_no_repeats(folder);
+  }
+  EXPECT_GT(entries, 0u);
+  for (const std::string& verdict : committed(folder).verdicts)
+    EXPECT_EQ(verdict.find("SIGINT"), std::string::npos) << verdict;
+  const Ran end = hone(folder, resume_call());
+  EXPECT_LE(end.code, 1) << end.all();
+  EXPECT_EQ(status_of(folder), "done");
+}
+
+TEST(Run, AFinalistThatCannotBeVerifiedInTimeIsUndecided) {
+  const Folder folder;
+  write_task(folder);
+  const Ran ran = hone(folder, {"optimize", ".", "--budget", "2evals", "--verify-limit", "20ms", "--archive", "archive.db"});
+  EXPECT_EQ(ran.code, 1) << ran.all();
+  EXPECT_NE(ran.out.find("undecided"), std::string::npos) << ran.all();
+  EXPECT_NE(ran.out.find("out_of_time"), std::string::npos) << ran.all();
+  const Ran shown = hone(folder, {"show", "latest", "--archive", "archive.db", "--json"});
+  EXPECT_EQ(against_schema(shown.json(), "run"), "") << shown.all();
+  const Json undecided = shown.json()["undecided"];
+  ASSERT_EQ(undecided.size(), 1u) << "the other finalist has no time left either\n" << shown.all();
+  EXPECT_EQ(undecided[0]["depth"], "verify");
+  EXPECT_EQ(undecided[0]["class"], "undecided");
+  EXPECT_FALSE(undecided[0]["correct"]);
   EXPECT_EQ(strays(), std::vector<std::string>());
 }
 
