@@ -163,6 +163,35 @@ TEST(HiddenSystemCall, PassesTheStaticGateAndIsHeldByTheFilter) {
   EXPECT_EQ(hone(folder, {"verify", ".", "candidates/good.cpp", "--no-timing", "--no-memory-gate"}).code, 0);
 }
 
+// The same where many are judged, or two are timed without a verdict before: the verbs end, and say what it was.
+class FaultElsewhere : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(FaultElsewhere, EndsARunAndAComparisonCleanly) {
+  const std::vector<Attack> all = attacks();
+  const auto attack = std::find_if(all.begin(), all.end(), [](const Attack& one) { return std::string(one.name) == GetParam(); });
+  ASSERT_NE(attack, all.end());
+  const Folder folder;
+  write_task(folder);
+  folder.write("evil.cpp", source_of(*attack));
+  const Ran run = hone(folder, Call{{"optimize", ".", "evil.cpp", "--budget", "2evals", "--archive", "archive.db", "--json"}, {}, 60, nullptr});
+  EXPECT_EQ(run.code, 1) << run.all();
+  const Json document = run.json();
+  EXPECT_EQ(against_schema(document, "run"), "") << run.all();
+  EXPECT_EQ(document.value("status", ""), "done");
+  EXPECT_EQ(document.value("failed", 0), 1) << run.all();
+  EXPECT_TRUE(document["best"].is_null()) << run.all();
+  const Ran compared = hone(folder, Call{{"compare", ".", "candidates/good.cpp", "evil.cpp", "--seconds", "0.1", "--pairs", "2", "--json"}, {}, 60, nullptr});
+  EXPECT_EQ(compared.code, 1) << compared.all();
+  EXPECT_EQ(compared.out.find("\"answer\": \"faster\""), std::string::npos) << compared.all();
+  EXPECT_EQ(strays(), std::vector<std::string>());
+  EXPECT_EQ(folder.left_behind(), std::set<std::string>());
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, FaultElsewhere,
+                         ::testing::Values("Crashes", "Hangs", "ForksHidden", "ForgesTheAnswerHidden", "BreaksFramesHidden",
+                                           "AnswersEarlyFillsLateHidden", "ExitsHidden", "RunsWhenLoaded"),
+                         [](const auto& one) { return std::string(one.param); });
+
 // Without a reward there would be no test: the same source that answers rightly after a harmless call is correct.
 TEST(FaultReward, TheAnswerOfTheAttacksIsRight) {
   const Folder folder;

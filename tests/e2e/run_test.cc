@@ -275,9 +275,10 @@ TEST(Run, GoesOnWhenRunnersAreKilledFromOutside) {
   }
   const Ran ran = process.wait();
   EXPECT_GT(killed, 0);
-  ASSERT_EQ(ran.code, 0) << ran.all();
+  ASSERT_LE(ran.code, 1) << ran.all();  // on a busy machine a gain may not show
   const Json document = ran.json();
   EXPECT_EQ(against_schema(document, "run"), "");
+  EXPECT_EQ(document.value("status", ""), "done");
   EXPECT_EQ(document.value("failed", -1), 0) << "an honest kernel was put down for what the machine did\n" << ran.all();
   EXPECT_EQ(strays(), std::vector<std::string>());
 }

@@ -1,6 +1,8 @@
 // hone verify, bench and compare on kernels whose answers are known. Only differences of ten times and more are asked
 // of the clock, which a loaded machine shows as well.
 
+#include <sys/stat.h>
+
 #include "harness.h"
 
 namespace hone::e2e {
@@ -127,6 +129,60 @@ TEST(Verify, FasterThanDecidesTheExitCode) {
   const Ran slower = verify("100000");
   EXPECT_EQ(slower.code, 1) << slower.all();
   EXPECT_FALSE(slower.json()["accepted"]);
+}
+
+// Sources as editors, other systems and accidents leave them: judged as meant, or refused with the cause, at once.
+TEST(Verify, SourcesOfEveryTexture) {
+  const Folder folder;
+  write_task(folder);
+  const std::string good = kGood;
+  const auto replaced = [&](const std::string& what, const std::string& with) {
+    std::string out = good;
+    for (std::size_t at = 0; (at = out.find(what, at)) != std::string::npos; at += with.size()) out.replace(at, what.size(), with);
+    return out;
+  };
+  struct Texture {
+    const char* name;
+    std::string text;
+    int code;
+    const char* says;
+  };
+  const std::string zero(1, '\0');
+  for (const Texture& t : std::vector<Texture>{
+           {"crlf.cpp", replaced("\n", "\r\n"), 0, "correct, class A"},
+           {"no_newline.cpp", good.substr(0, good.find_last_not_of('\n') + 1), 0, "correct, class A"},
+           {"long_line.cpp", good + "// " + std::string(1'000'000, 'x') + "\n", 0, "correct, class A"},
+           {"latin.cpp", "// caf\xe9\n" + good, 0, "correct, class A"},
+           {"ends_in_backslash.cpp", good + "// \\", 0, "correct, class A"},
+           {"zero.cpp", replaced("float before", zero + "float before"), 2, "0x00"},
+           {"byte_order_mark.cpp", "\xef\xbb\xbf" + good, 2, "byte-order mark"},
+           {"cr.cpp", replaced("\n", "\r"), 2, "cr.cpp:1"},
+           {"long_plan.cpp", "// hone:tune L = " + std::string(1'000'000, '1') + "\n" + good, 2, "plan line"},
+           {"large.cpp", good + "//" + std::string(2'000'000, 'x'), 2, "1048576"},
+           {"empty.cpp", "", 2, "no function"}}) {
+    folder.write(t.name, t.text);
+    const Ran ran = hone(folder, {"verify", ".", t.name, "--no-timing", "--no-memory-gate"});
+    EXPECT_EQ(ran.code, t.code) << t.name << "\n" << ran.all();
+    EXPECT_NE((t.code == 0 ? ran.out : ran.err).find(t.says), std::string::npos) << t.name << "\n" << ran.all();
+  }
+}
+
+// Root may read every file, so what cannot be read is what is no file.
+TEST(Verify, WhatCannotBeReadIsNamedAtOnce) {
+  const Folder folder;
+  write_task(folder);
+  fs::create_directory(folder / "folder.cpp");
+  fs::create_symlink("nowhere", folder / "dangling.cpp");
+  fs::create_symlink("/dev/zero", folder / "endless.cpp");
+  ASSERT_EQ(::mkfifo((folder / "pipe.cpp").c_str(), 0600), 0);
+  for (const char* name : {"folder.cpp", "dangling.cpp", "endless.cpp", "pipe.cpp"})
+    for (const std::vector<std::string>& args : {std::vector<std::string>{"verify", ".", name}, {"bench", ".", name},
+                                                 {"compare", ".", "candidates/good.cpp", name}, {"optimize", ".", name},
+                                                 {"init", name}, {"verify", name, "candidates/good.cpp"}, {"replay", name}}) {
+      const Ran ran = hone(folder, Call{args, {}, 20, nullptr});
+      EXPECT_EQ(ran.code, 2) << ran.all();
+      EXPECT_NE(ran.err.find(name), std::string::npos) << ran.all();
+    }
 }
 
 TEST(Verify, ACandidateThatDoesNotBuildShowsTheCompiler) {
