@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <future>
 #include <random>
+#include <thread>
 #include <unordered_map>
 
 #include "base/clock.h"
@@ -130,12 +130,13 @@ class Comparer {
 
   /// Both at once: much of a start is waiting for the other process.
   Result<bool> start_both() {
-    auto other = std::async(std::launch::async, [this] { return begin(1); });
+    std::optional<Result<runner::RunnerOutcome>> theirs;
+    std::thread other([&] { theirs = begin(1); });
     auto mine = begin(0);
-    auto theirs = other.get();
+    other.join();
     HONE_TRY(const bool going, take(0, std::move(mine)));
     if (!going) return false;
-    return take(1, std::move(theirs));
+    return take(1, std::move(*theirs));
   }
 
   /// One release with fresh contents; `slot` gets the times. calls = 0 measures the empty release.

@@ -4,7 +4,8 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <future>
+#include <optional>
+#include <thread>
 
 #include "runner/runner_client.h"
 #include "wire/sandbox.h"
@@ -53,6 +54,21 @@ Result<std::string> build_object(lane::Lane& lane, const Job& job) {
   return std::get<lane::Built>(std::move(outcome)).object;
 }
 
+/// All at once, each in a thread; the first error of them in order.
+Result<std::vector<std::string>> build_all(lane::Lane& lane, const std::vector<Job>& jobs) {
+  std::vector<std::optional<Result<std::string>>> built(jobs.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    threads.emplace_back([&, i] { built[i] = build_object(lane, jobs[i]); });
+  for (std::thread& thread : threads) thread.join();
+  std::vector<std::string> objects;
+  for (auto& object : built) {
+    if (!object->ok()) return std::move(*object).error();
+    objects.push_back(std::move(*object).value());
+  }
+  return objects;
+}
+
 class SessionImpl final : public Session {
  public:
   SessionImpl(const task::Task& task, const SessionOptions& options)
@@ -86,19 +102,7 @@ class SessionImpl final : public Session {
       less_precise.precision = *lower;
       HONE_CHECK(add(reference, less_precise, Build::rounded, "the reference one class less precise"));
     }
-    std::vector<std::future<Result<std::string>>> builds;
-    for (const Job& job : jobs)
-      builds.push_back(std::async(std::launch::async, [this, &job] { return build_object(*options_.lane, job); }));
-    std::vector<std::string> objects;
-    Status failed;
-    for (auto& build : builds) {
-      Result<std::string> object = build.get();
-      if (object.ok())
-        objects.push_back(std::move(object).value());
-      else if (failed.ok())
-        failed = std::move(object).error();
-    }
-    HONE_CHECK(failed);
+    HONE_TRY(const std::vector<std::string> objects, build_all(*options_.lane, jobs));
     baseline_ = {objects[2], jobs[2].resolved};
     OracleOptions oracle_options;
     oracle_options.truth_object = objects[0];

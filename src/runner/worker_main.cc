@@ -36,10 +36,15 @@ int usage() {
 
 }  // namespace
 
+// Under a sanitizer a candidate's fault must end the process as it does without the tool, and nobody is left to write
+// reports for.
 #if defined(__SANITIZE_ADDRESS__)
-// A candidate's fault must end the process as it does without the tool, and nobody is left to write reports for.
 extern "C" const char* __asan_default_options() {
   return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0:detect_leaks=0";
+}
+#elif defined(__SANITIZE_THREAD__)
+extern "C" const char* __tsan_default_options() {
+  return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0:die_after_fork=0";
 }
 #endif
 

@@ -12,8 +12,8 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <future>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "base/clock.h"
@@ -52,32 +52,38 @@ class Launcher {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
+  struct Order {
+    const LaunchSpec* spec;
+    std::optional<Result<Child>> answer;
+  };
+
   Result<Child> submit(const LaunchSpec& spec) {
-    std::packaged_task<Result<Child>()> task([&spec] { return launch(spec); });
-    auto answer = task.get_future();
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      tasks_.push_back(std::move(task));
-    }
-    wake_.notify_one();
-    return answer.get();
+    Order order{&spec, std::nullopt};
+    std::unique_lock<std::mutex> lock(mutex_);
+    orders_.push_back(&order);
+    ordered_.notify_one();
+    answered_.wait(lock, [&order] { return order.answer.has_value(); });
+    return std::move(*order.answer);
   }
 
   [[noreturn]] void serve() {
     while (true) {
       std::unique_lock<std::mutex> lock(mutex_);
-      wake_.wait(lock, [this] { return !tasks_.empty(); });
-      auto task = std::move(tasks_.front());
-      tasks_.pop_front();
+      ordered_.wait(lock, [this] { return !orders_.empty(); });
+      Order* const order = orders_.front();
+      orders_.pop_front();
       lock.unlock();
-      task();
+      Result<Child> child = launch(*order->spec);
+      lock.lock();
+      order->answer = std::move(child);
+      answered_.notify_all();
     }
   }
 
   pid_t owner_;
   std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::packaged_task<Result<Child>()>> tasks_;
+  std::condition_variable ordered_, answered_;
+  std::deque<Order*> orders_;
 };
 
 std::string read_rest(int fd) {

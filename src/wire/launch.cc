@@ -22,6 +22,21 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
+#if defined(__SANITIZE_THREAD__)
+// The tool's wrapper of clone takes the child for a fork with memory of its own, and what the child does with its own
+// descriptors for our doing.
+extern "C" {
+int __clone(int (*)(void*), void*, int, void*, ...);
+void AnnotateIgnoreReadsBegin(const char*, int);
+void AnnotateIgnoreReadsEnd(const char*, int);
+void AnnotateIgnoreWritesBegin(const char*, int);
+void AnnotateIgnoreWritesEnd(const char*, int);
+}
+#define HONE_CLONE ::__clone
+#else
+#define HONE_CLONE ::clone
+#endif
+
 namespace hone::wire {
 namespace {
 
@@ -189,9 +204,17 @@ Result<Child> launch(const LaunchSpec& spec) {
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   int pidfd = -1;
   // CLONE_VM | CLONE_VFORK as posix_spawn does: no copy of the page tables of a large coordinator.
-  const int pid = ::clone(child_main, static_cast<char*>(stack) + kStackBytes,
+#if defined(__SANITIZE_THREAD__)
+  AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+  AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+#endif
+  const int pid = HONE_CLONE(child_main, static_cast<char*>(stack) + kStackBytes,
                           CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
   const int clone_error = errno;
+#if defined(__SANITIZE_THREAD__)
+  AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+  AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+#endif
   // The child's change of user cleared this flag of the memory both shared.
   if (dumpable == 1) ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
