@@ -142,7 +142,16 @@ std::string status_of(const Folder& folder) {
   return ran.json().value("status", "");
 }
 
-TEST(Run, SurvivesKillsAndCtrlCAndEndsInEvidence) {
+class Run : public testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "the tool makes a search twenty times slower; search_test covers its threads";
+#endif
+  }
+};
+
+TEST_F(Run, SurvivesKillsAndCtrlCAndEndsInEvidence) {
   const Folder folder;
   write_mixed(folder);
   kill_and_resume(folder, "10evals", 3, 0.5, 11);
@@ -211,7 +220,7 @@ TEST(Run, SurvivesKillsAndCtrlCAndEndsInEvidence) {
   EXPECT_EQ(folder.left_behind(), std::set<std::string>());
 }
 
-TEST(Run, ATaskThatChangedIsNotResumed) {
+TEST_F(Run, ATaskThatChangedIsNotResumed) {
   const Folder folder;
   write_mixed(folder);
   Process process(folder, optimize_call("300s"));
@@ -253,7 +262,7 @@ std::vector<pid_t> runners_below(pid_t root) {
   return out;
 }
 
-TEST(Run, GoesOnWhenRunnersAreKilledFromOutside) {
+TEST_F(Run, GoesOnWhenRunnersAreKilledFromOutside) {
   const Folder folder;
   write_task(folder);
   Process process(folder, {{"optimize", ".", "--budget", "3evals", "--archive", "archive.db", "--json"}, {}, 400, nullptr});
