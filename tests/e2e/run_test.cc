@@ -142,7 +142,7 @@ std::string status_of(const Folder& folder) {
   return ran.json().value("status", "");
 }
 
-class Run : public testing::Test {
+class RunTest : public testing::Test {
  protected:
   void SetUp() override {
 #if defined(__SANITIZE_THREAD__)
@@ -151,7 +151,7 @@ class Run : public testing::Test {
   }
 };
 
-TEST_F(Run, SurvivesKillsAndCtrlCAndEndsInEvidence) {
+TEST_F(RunTest, SurvivesKillsAndCtrlCAndEndsInEvidence) {
   const Folder folder;
   write_mixed(folder);
   kill_and_resume(folder, "10evals", 3, 0.5, 11);
@@ -220,7 +220,7 @@ TEST_F(Run, SurvivesKillsAndCtrlCAndEndsInEvidence) {
   EXPECT_EQ(folder.left_behind(), std::set<std::string>());
 }
 
-TEST_F(Run, ATaskThatChangedIsNotResumed) {
+TEST_F(RunTest, ATaskThatChangedIsNotResumed) {
   const Folder folder;
   write_mixed(folder);
   Process process(folder, optimize_call("300s"));
@@ -262,7 +262,7 @@ std::vector<pid_t> runners_below(pid_t root) {
   return out;
 }
 
-TEST_F(Run, GoesOnWhenRunnersAreKilledFromOutside) {
+TEST_F(RunTest, GoesOnWhenRunnersAreKilledFromOutside) {
   const Folder folder;
   write_task(folder);
   Process process(folder, {{"optimize", ".", "--budget", "3evals", "--archive", "archive.db", "--json"}, {}, 400, nullptr});
