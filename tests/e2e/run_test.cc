@@ -142,7 +142,7 @@ std::string status_of(const Folder& folder) {
   return ran.json().value("status", "");
 }
 
-class RunTest : public testing::Test {
+class Run : public ::testing::Test {
  protected:
   void SetUp() override {
 #if defined(__SANITIZE_THREAD__)
@@ -151,7 +151,7 @@ class RunTest : public testing::Test {
   }
 };
 
-TEST_F(RunTest, SurvivesKillsAndCtrlCAndEndsInEvidence) {
+TEST_F(Run, SurvivesKillsAndCtrlCAndEndsInEvidence) {
   const Folder folder;
   write_mixed(folder);
   kill_and_resume(folder, "10evals", 3, 0.5, 11);
@@ -220,7 +220,7 @@ TEST_F(RunTest, SurvivesKillsAndCtrlCAndEndsInEvidence) {
   EXPECT_EQ(folder.left_behind(), std::set<std::string>());
 }
 
-TEST_F(RunTest, ATaskThatChangedIsNotResumed) {
+TEST_F(Run, ATaskThatChangedIsNotResumed) {
   const Folder folder;
   write_mixed(folder);
   Process process(folder, optimize_call("300s"));
@@ -262,7 +262,7 @@ std::vector<pid_t> runners_below(pid_t root) {
   return out;
 }
 
-TEST_F(RunTest, GoesOnWhenRunnersAreKilledFromOutside) {
+TEST_F(Run, GoesOnWhenRunnersAreKilledFromOutside) {
   const Folder folder;
   write_task(folder);
   Process process(folder, {{"optimize", ".", "--budget", "3evals", "--archive", "archive.db", "--json"}, {}, 400, nullptr});
@@ -293,7 +293,7 @@ TEST_F(RunTest, GoesOnWhenRunnersAreKilledFromOutside) {
 }
 
 // Ctrl-C on a terminal goes to every process of the foreground group, the oracle and the jails among them.
-TEST(Run, CtrlCForTheWholeGroupIsNoCrash) {
+TEST_F(Run, CtrlCForTheWholeGroupIsNoCrash) {
   const Folder folder;
   write_mixed(folder);
   std::size_t entries = 0;
@@ -319,7 +319,7 @@ TEST(Run, CtrlCForTheWholeGroupIsNoCrash) {
   EXPECT_EQ(status_of(folder), "done");
 }
 
-TEST(Run, AFinalistThatCannotBeVerifiedInTimeIsUndecided) {
+TEST_F(Run, AFinalistThatCannotBeVerifiedInTimeIsUndecided) {
   const Folder folder;
   write_task(folder);
   const Ran ran = hone(folder, {"optimize", ".", "--budget", "2evals", "--verify-limit", "20ms", "--archive", "archive.db"});
