@@ -23,18 +23,21 @@
 #endif
 
 #if defined(__SANITIZE_THREAD__)
-// The tool's wrapper of clone takes the child for a fork with memory of its own, and what the child does with its own
-// descriptors for our doing.
+// The tool's wrapper of clone takes the child for a fork with memory of its own, what the child does with its own
+// descriptors for our doing, and the handlers it takes away from itself for ours.
 extern "C" {
 int __clone(int (*)(void*), void*, int, void*, ...);
+int __sigaction(int, const struct sigaction*, struct sigaction*);
 void AnnotateIgnoreReadsBegin(const char*, int);
 void AnnotateIgnoreReadsEnd(const char*, int);
 void AnnotateIgnoreWritesBegin(const char*, int);
 void AnnotateIgnoreWritesEnd(const char*, int);
 }
 #define HONE_CLONE ::__clone
+#define HONE_SIGACTION ::__sigaction
 #else
 #define HONE_CLONE ::clone
+#define HONE_SIGACTION ::sigaction
 #endif
 
 namespace hone::wire {
@@ -126,7 +129,7 @@ int child_main(void* argument) {
   const LaunchSpec& spec = *plan->spec;
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
-  for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &standard, nullptr);
+  for (int signal = 1; signal < NSIG; ++signal) HONE_SIGACTION(signal, &standard, nullptr);
   if (spec.background) {
     // A session of its own would be a scheduling group of its own (autogroup), against which ours would have to wait
     // its turn of some milliseconds. Within our group a task with a short slice gives way at once, and SCHED_IDLE,
