@@ -47,6 +47,8 @@ endif()
 option(HONE_WERROR "Treat warnings as errors" ${werror_default})
 # No contraction: draws must give the same bits whatever the compiler may fuse.
 target_compile_options(hone_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${HONE_WERROR}>:-Werror>
+  # What clang's words mean beyond g++'s.
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion -Wno-missing-field-initializers -Wno-missing-braces>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-error=restrict -Wno-error=maybe-uninitialized -Wno-error=array-bounds -Wno-error=stringop-overread>
   # At -O3 g++ 12 sees an overflow inside fmt 9 (fill_t) that cannot happen.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-stringop-overflow>

@@ -45,7 +45,7 @@ namespace {
 constexpr int kChains = 12;
 
 #if defined(__x86_64__)
-__attribute__((target("avx512f,prefer-vector-width=512"), noinline)) float fma_avx512(long count, float scale,
+__attribute__((target("avx512f"), noinline)) float fma_avx512(long count, float scale,
                                                                                       float add) {
   HONE_FMA_BODY(16, _mm512_fmadd_ps);
 }

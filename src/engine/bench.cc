@@ -48,7 +48,7 @@ Result<candidate::Assignment> choose(const candidate::Candidate& candidate, cons
   for (const candidate::Tunable& t : candidate.tunables) known.push_back(t.name);
   for (const auto& [name, value] : tunables) {
     const auto it = std::find_if(candidate.tunables.begin(), candidate.tunables.end(),
-                                 [&](const candidate::Tunable& t) { return t.name == name; });
+                                 [&wanted = name](const candidate::Tunable& t) { return t.name == wanted; });
     if (it == candidate.tunables.end())
       return usage_error(fmt::format("{} has no tunable '{}'{}", candidate.path, name, did_you_mean(name, known)),
                          known.empty() ? "It has none" : fmt::format("It has: {}", fmt::join(known, ", ")));

@@ -265,7 +265,7 @@ std::vector<pid_t> runners_below(pid_t root) {
 TEST_F(Run, GoesOnWhenRunnersAreKilledFromOutside) {
   const Folder folder;
   write_task(folder);
-  Process process(folder, {{"optimize", ".", "--budget", "3evals", "--archive", "archive.db", "--json"}, {}, 400, nullptr});
+  Process process(folder, {{"optimize", ".", "--budget", "3evals", "--verify-limit", "60s", "--archive", "archive.db", "--json"}, {}, 300, nullptr});
   int killed = 0;
   for (int entries = 0; entries < 3 && !process.ended(); ++entries) {
     wait_for_journal(folder, process, static_cast<std::size_t>(entries));
