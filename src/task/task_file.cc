@@ -617,17 +617,18 @@ int line_of_fault(std::string_view text) {
 }
 
 Result<toml::table> parse_toml(std::string_view text, const fs::path& file) {
-  if (const int line = line_beyond_ascii(text); line > 0)
+  const AsciiToml ascii = to_ascii(text);
+  if (ascii.bad_line > 0)
     return task_error(
-        file, line,
+        file, ascii.bad_line,
         "not TOML: found a character beyond ASCII, expected such in strings and comments only");
   try {
-    return toml::parse(text);
+    return toml::parse(ascii.text);
   } catch (const toml::parse_error& error) {
     const auto line = static_cast<int>(error.source().begin.line);
     return task_error(file, std::max(1, line), "not TOML: " + scrub(error.description(), 300));
   } catch (const std::exception&) {
-    return task_error(file, line_of_fault(text),
+    return task_error(file, line_of_fault(ascii.text),
                       "not TOML: found what no key or value can begin with");
   }
 }
