@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include <toml++/toml.h>
+#include "task/toml_section.h"
 
 namespace hone::task {
 namespace {
