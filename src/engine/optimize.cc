@@ -281,6 +281,10 @@ class Optimization {
       result.evidence = report.evidence;
       if (report.best) result.tunables = report.best->assignment;
     }
+    const bool tunable = std::any_of(plan_.candidates.begin(), plan_.candidates.end(),
+                                     [](const candidate::Candidate& c) { return !c.tunables.empty(); });
+    if (!tunable)
+      report.note = "no candidate has a hone:tune line, so there was nothing to search; docs/candidate.md says how to write one";
     report.own = "hone init my_kernel.cpp && hone optimize my_kernel";
     static_cast<Document&>(result) = engine::document_of(report, request_, result.gain ? 0 : 1);
     if (request_.explain)

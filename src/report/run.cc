@@ -140,6 +140,7 @@ std::string to_text(const RunReport& r, const Style& style) {
                         {"speed-up", best_text(r, style)},
                         {"other class", other_class_text(s.best_other_class)},
                         {"undecided", undecided_text(r)},
+                        {"note", r.note},
                         {"sandbox", r.verdict ? layers_text(r.verdict->sandbox) : ""},
                         {"device", r.verdict ? r.verdict->device : ""}});
   out += tried_text(s) + history_text(s);
@@ -171,6 +172,7 @@ Json to_json(const RunReport& r) {
     out["by_failure"].push_back({{"gate", f.gate}, {"reason", f.reason}, {"count", f.count}});
   out["best_history"] = Json::array();
   for (const EvaluationRow& row : s.best_history) out["best_history"].push_back(row_json(row));
+  out["note"] = r.note;
   out["kernel"] = r.kernel;
   out["evidence"] = r.evidence;
   out["again"] = r.again;

@@ -20,6 +20,7 @@ struct RunReport {
   std::string kernel, evidence;                 ///< where they lie, or empty
   std::string again;                            ///< command that does the same again
   std::string resume;                           ///< command that goes on, when it can be
+  std::string note;                             ///< what kept the run from finding more, or empty
   std::string own;                              ///< command that does it for the user's own kernel
 };
 /// From the archive: everything but kernel, evidence and own.

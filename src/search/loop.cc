@@ -86,7 +86,7 @@ class Loop {
   double before_s_ = 0;    // on the run's clock, by earlier sessions
   double replayed_s_ = 0;  // the run's clock as of the last answer replayed
   bool live_ = false;      // some answer was judged in this session
-  int running_ = 0;        // arm whose batch is running
+  int running_ = 0;        // arm whose batch is running, or ran last
   bool finishing_ = false; // a best that was found is verified whatever the clock says
 };
 
@@ -259,16 +259,16 @@ Status Loop::search() {
       result_.ended = *end;
       return {};
     }
-    running_ = bandit_.pick(open);
-    if (running_ < 0) {
+    const int arm = bandit_.pick(open);
+    if (arm < 0) {
       result_.ended = Ended::exhausted;
       return {};
     }
+    running_ = arm;
     std::vector<Item> items = next_batch(running_);
     if (items.empty()) {
       // Everything it asked has been told, so it will not ask again.
       open[static_cast<std::size_t>(running_)] = false;
-      running_ = 0;
       continue;
     }
     const double before = best_log();
@@ -302,10 +302,17 @@ Status Loop::finish() {
   HONE_CHECK(judge(items, Race()));
   for (std::size_t i = 0; i < items.size(); ++i)
     if (items[i].outcome) population_.retimed(finalists[i].sequence, *items[i].outcome);
+  const auto retimed = [&](std::uint64_t sequence) {
+    for (std::size_t i = 0; i < items.size(); ++i)
+      if (finalists[i].sequence == sequence) return items[i].outcome.has_value();
+    return false;
+  };
 
+  // Those that could not be timed again come last: a busy machine says nothing of them, and verifying times them anyway.
   std::vector<Contender> order;
-  for (const Contender& c : population_.members())
-    if (c.fresh) order.push_back(c);
+  for (const bool fresh : {true, false})
+    for (const Contender& c : population_.members())
+      if (c.fresh.has_value() == fresh && retimed(c.sequence)) order.push_back(c);
   result_.elites = population_.members();
   for (Contender& contender : order) {
     if (cancelled()) break;

@@ -49,6 +49,10 @@ class RecordedEvaluator : public Evaluator {
       Judged judged;
       judged.outcome = judge_.judge(jobs[i].proposal, static_cast<std::uint64_t>(jobs[i].kind));
       if (jobs[i].kind == Kind::verify && fail_verify_-- > 0) judged.outcome = {};
+      if (jobs[i].kind == Kind::retime && busy_) {
+        judged.outcome = {};
+        judged.outcome.invalid = true;
+      }
       judged.seconds = 0.25;
       HONE_CHECK(finished(i, judged));
     }
@@ -58,6 +62,7 @@ class RecordedEvaluator : public Evaluator {
   HandClock clock;
   std::map<std::string, int> judged_;
   int fail_verify_ = 0;
+  bool busy_ = false;  // no retime comes out valid
 
  private:
   propose::RecordedJudge judge_;
@@ -229,6 +234,42 @@ TEST(Loop, AFinalistThatFailsVerificationGivesWayToTheNext) {
   ASSERT_TRUE(none.ok());
   EXPECT_FALSE(none->best.has_value());
   EXPECT_EQ(none->rejected.size(), 3u);
+}
+
+TEST(Loop, WhatCouldNotBeTimedAgainIsVerifiedAllTheSame) {
+  RecordedEvaluator evaluator(sort_space());
+  evaluator.busy_ = true;
+  MemoryJournal journal;
+  const auto result = run_loop(proposers(), evaluator, journal, options("40evals", evaluator));
+  ASSERT_TRUE(result.ok());
+  ASSERT_TRUE(result->best.has_value());
+  EXPECT_TRUE(result->verified.has_value());
+  EXPECT_FALSE(result->best->fresh.has_value());
+}
+
+/// With one point or two a space is exhausted before the clock; what follows is still told as it goes.
+TEST(Loop, AnExhaustedSpaceReportsToItsEnd) {
+  for (const char* space : {"A,ns\n1,100\n", "A,ns\n1,100\n2,90\n"}) {
+    const auto tiny = propose::Recorded::parse(space, "tiny");
+    ASSERT_TRUE(tiny.ok());
+    for (const bool descent : {true, false}) {
+      RecordedEvaluator evaluator(*tiny, 0);
+      MemoryJournal journal;
+      std::vector<std::unique_ptr<propose::Proposer>> list;
+      list.push_back(descent ? propose::make_descent(tiny->candidate(), tiny->space(), {1})
+                             : propose::make_random(tiny->candidate(), tiny->space(), {1}));
+      LoopOptions o = options("500evals", evaluator);
+      std::vector<std::string> proposers_told;
+      o.progress = [&](const Progress& p) { proposers_told.push_back(p.proposer); };
+      const auto result = run_loop(std::move(list), evaluator, journal, o);
+      ASSERT_TRUE(result.ok());
+      EXPECT_EQ(result->ended, Ended::exhausted);
+      EXPECT_TRUE(result->verified.has_value());
+      // Every screen, the retimes and the verification.
+      EXPECT_GE(proposers_told.size(), static_cast<std::size_t>(result->tried) + 2);
+      for (const std::string& name : proposers_told) EXPECT_EQ(name, descent ? "descent" : "random");
+    }
+  }
 }
 
 TEST(Loop, ExhaustedSpaceEnds) {

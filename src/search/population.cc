@@ -27,7 +27,7 @@ void Population::retimed(std::uint64_t sequence, const propose::Outcome& fresh) 
   const auto member = std::find_if(members_.begin(), members_.end(), [&](const Contender& c) { return c.sequence == sequence; });
   if (member == members_.end()) return;
   if (usable(fresh)) member->fresh = fresh;
-  else members_.erase(member);
+  else if (!fresh.invalid) members_.erase(member);
   rank();
 }
 

@@ -126,6 +126,10 @@ TEST(Population, RanksByTheBoundAndThenByFreshRounds) {
   population.retimed(2, {});  // wrong on fresh draws: out
   EXPECT_EQ(population.best()->sequence, 1u);
   EXPECT_EQ(population.members().size(), 2u);
+  propose::Outcome invalid;
+  invalid.invalid = true;  // the machine was too busy: says nothing of the point
+  population.retimed(1, invalid);
+  EXPECT_EQ(population.members().size(), 2u);
   Contender dropped = contender(3, 9, 9);
   dropped.outcome.dropped = true;
   population.screened(dropped);

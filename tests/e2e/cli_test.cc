@@ -193,6 +193,13 @@ TEST(Init, MakesATaskThatVerifiesItsOwnKernel) {
   for (const auto& entry : fs::directory_iterator(folder / "scale/candidates")) candidate = entry.path().string();
   const Ran right = hone(folder, {"verify", "scale", candidate, "--no-timing", "--no-memory-gate"});
   EXPECT_EQ(right.code, 0) << right.all();
+  // Without tunables there is one point: the run ends at once and says why nothing was found.
+  const Ran run = hone(folder, {"optimize", "scale", "--budget", "30s", "--verify-limit", "60s", "--archive", "archive.db", "--json"});
+  ASSERT_LE(run.code, 1) << run.all();
+  const Json document = run.json();
+  EXPECT_EQ(document.value("status_note", ""), "exhausted");
+  EXPECT_EQ(document.value("tried", 0), 1);
+  EXPECT_NE(document.value("note", "").find("hone:tune"), std::string::npos);
 }
 
 }  // namespace
