@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "device/cpu.h"
 #include "engine/bench.h"
+#include "engine/command.h"
 #include "engine/document.h"
 #include "engine/evaluator.h"
 #include "engine/evidence.h"
@@ -71,7 +72,7 @@ Result<Plan> plan_from(const OptimizeRequest& request, const task::Task& task) {
   HONE_TRY(plan.budget, search::parse_budget(request.budget));
   plan.proposers = request.proposers.empty() ? std::vector<std::string>{"descent"} : request.proposers;
   plan.seed = request.seed != 0 ? request.seed : entropy64() >> 1;
-  if (!(request.margin >= 0 && request.margin < 1)) return usage_error("--margin must be between 0 and 1");
+  if (!(request.margin >= 0 && request.margin < 1)) return usage_error("--margin must be at least 0 and less than 1", "Write --margin 0.01 for 1 %");
   plan.margin = request.margin;
   plan.allowed = {request.accept_c, request.accept_x};
   std::vector<std::string> paths = request.candidates;
@@ -198,7 +199,7 @@ class Optimization {
     record.seed = plan_.seed;
     record.device = device::to_json(device::cpu_facts());
     record.versions = engine::versions(*bench_->lane);
-    record.command = fmt::format("hone optimize {} --budget {}", request_.task, request_.budget);
+    record.command = engine::command_of(request_);
     HONE_TRY(run_, archive_.begin_run(record));
     return search();
   }

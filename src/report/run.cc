@@ -112,7 +112,7 @@ std::string history_text(const store::RunSummary& s) {
 
 std::string resume_of(const store::RunRecord& run) {
   const bool over = run.status == RunStatus::done || run.status == RunStatus::running;
-  return over || run.task_folder.empty() ? "" : fmt::format("hone optimize {} --resume {}", run.task_folder, run.id);
+  return over || run.task_folder.empty() ? "" : fmt::format("hone optimize {} --resume {}", shell_word(run.task_folder), run.id);
 }
 
 }  // namespace

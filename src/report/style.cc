@@ -83,6 +83,18 @@ std::string number_text(double value) {
   return fmt::format("{:.9g}", value);
 }
 
+std::string shell_word(std::string_view text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-./=,:+@%^").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return std::string(text);
+  // Within single quotes only the quote itself means something.
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 std::string time_text(std::int64_t seconds) {
   const auto at = static_cast<std::time_t>(seconds);
   std::tm local{};

@@ -32,6 +32,8 @@ std::string fit(std::string_view text, std::size_t width);
 std::string ratio_text(double ratio, double low, double high);
 /// A value of a tensor: nine significant digits tell any two floats apart; NaN and infinities as words.
 std::string number_text(double value);
+/// A word of a command line as a shell reads it back: quoted where it must be.
+std::string shell_word(std::string_view text);
 /// "2026-11-30 13:41", local time.
 std::string time_text(std::int64_t seconds);
 
