@@ -7,7 +7,7 @@ constexpr Reason kReasons[] = {
     // What the lane says of a source that does not become a program.
     {"static", "compile_error", "the compiler refused the source", "Read the log in the evidence; line numbers are of the source with its tunables"},
     {"static", "compile_timeout", "the compiler did not finish in time", "Unroll less, or take fewer templates"},
-    {"static", "bind_error", "a parameter, scratch or thread count does not fit the task", "Name parameters as the task names its tensors, dims and scalars; `hone init` prints a signature that fits"},
+    {"static", "bind_error", "a parameter, scratch or thread count does not fit the task", "Name parameters as the task names its tensors, dims and scalars; the function in the task's reference file has these names"},
     {"static", "link_error", "a function that is called is nowhere defined", "Define it, or take it from libm, libc or OpenMP"},
     {"static", "compile_limits", "the compiler used more memory or wrote more than it may", "Unroll less, and shrink constant tables"},
     {"static", "flag_refused", "a compiler flag is not on the lane's list", "See docs/candidate.md for the flags allowed"},

@@ -184,6 +184,40 @@ TEST_F(Report, AFailingVerdictShowsTheElementBothErrorsTheDrawAndWhatToDo) {
   expect_document("verdict_wrong", "verdict", to_json(report));
 }
 
+TEST_F(Report, AFailureIsToldOnceAndWithoutRawJson) {
+  judge::Verdict v = wrong_verdict();
+  v.gates[1].note = "wrong_value: " + v.failure->message;
+  v.failure->evidence["dims"] = {{"N", 3}, {"D", 127}};
+  v.failure->evidence["pooled"] = {{"case", "N=3 D=127"}, {"class", "wrong"}, {"draws", 16}, {"share", 2.89e6}};
+  v.errors = {{"y", {{"nominal", {{"share", 2.8912e6}}}}}};
+  const std::string text = to_text(VerdictReport{"softmax", "wrong.cpp", v, std::nullopt, ""}, {});
+  const std::size_t first = text.find(v.failure->message);
+  ASSERT_NE(first, std::string::npos) << text;
+  EXPECT_EQ(text.find(v.failure->message, first + 1), std::string::npos) << text;
+  EXPECT_EQ(text.find('{'), std::string::npos) << text;
+  EXPECT_EQ(text.find("left out]"), std::string::npos) << text;
+  EXPECT_NE(text.find("dims               N=3 D=127"), std::string::npos) << text;
+  EXPECT_NE(text.find("y: at most 2890000 times the budget, under nominal"), std::string::npos) << text;
+  EXPECT_TRUE(judge::to_json(v)["failure"]["evidence"].contains("pooled")) << "programs still get it";
+}
+
+TEST_F(Report, ASharePastTenBudgetsIsToldInBudgets) {
+  const auto told = [](double share) {
+    judge::Verdict v = good_verdict();
+    v.errors = {{"y", {{"nominal", {{"share", number(share)}}}}}};
+    const std::string text = to_text(VerdictReport{"t", "c", v, std::nullopt, ""}, {});
+    const std::size_t from = text.find("y: at most ") + 11;
+    return text.substr(from, text.find(", under") - from);
+  };
+  EXPECT_EQ(told(0.1234), "12.3 % of the budget");
+  EXPECT_EQ(told(9.99), "999 % of the budget");
+  EXPECT_EQ(told(10), "10 times the budget");
+  EXPECT_EQ(told(10.4), "10 times the budget");
+  EXPECT_EQ(told(1234.5), "1230 times the budget");
+  EXPECT_EQ(told(3e12), "more than a billion times the budget");
+  EXPECT_EQ(told(std::numeric_limits<double>::infinity()), "more than a billion times the budget");
+}
+
 TEST_F(Report, FasterThanAsksTheLowerBoundAndATiming) {
   VerdictReport report{"t", "c", good_verdict(), 2.45, ""};
   EXPECT_FALSE(accepted(report)) << "2.45 is the bound itself";

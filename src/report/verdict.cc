@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/text.h"
 #include "judge/reasons.h"
@@ -32,12 +33,19 @@ constexpr std::array kFacts = {
     Label{"error_reference", "reference's error"},
     Label{"distribution", "distribution"},
     Label{"seed", "seed"},
-    Label{"next", ""},  // said by advice()
+    Label{"next", ""},    // said by advice()
+    Label{"pooled", ""},  // for programs: the message has the error and its limit
 };
 
 std::string fact_text(const Json& value) {
   if (value.is_string()) return scrub(value.get<std::string>(), kLongestFact);
   if (value.is_number_float()) return number_text(value.get<double>());
+  // {"N": 3, "D": 127} as a case is written: N=3 D=127
+  if (value.is_object() && std::none_of(value.begin(), value.end(), [](const Json& v) { return v.is_structured(); })) {
+    std::string out;
+    for (const auto& [key, one] : value.items()) out += fmt::format("{}{}={}", out.empty() ? "" : " ", key, fact_text(one));
+    return scrub(out, kLongestFact);
+  }
   return scrub(value.dump(-1, ' ', false, Json::error_handler_t::replace), kLongestFact);
 }
 
@@ -57,10 +65,19 @@ std::string gates_text(const std::vector<GateResult>& gates) {
     out += gate.gate;
     if (gate.state == GateResult::State::fail) out += " FAILED";
     if (gate.state == GateResult::State::skipped) out += " skipped";
-    if (gate.state != GateResult::State::pass && !gate.note.empty()) out += " (" + gate.note + ")";
+    // The note of a failed gate is the failure's message, which stands above.
+    if (gate.state == GateResult::State::skipped && !gate.note.empty()) out += " (" + gate.note + ")";
     if (gate.ms > 0) out += " " + format_duration_ns(gate.ms * 1e6);
   }
   return out;
+}
+
+// A share of the budget; hundreds of millions of per cent tell nobody anything.
+std::string share_text(double share) {
+  if (share < 9.995) return fmt::format("{:.3g} % of the budget", share * 100);
+  if (share > 1e9) return "more than a billion times the budget";
+  const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(share)) - 2));  // three digits
+  return fmt::format("{:.0f} times the budget", std::round(share / unit) * unit);
 }
 
 // {output: {distribution: {share, …}}}: for each output, where it came nearest to its limits.
@@ -79,7 +96,7 @@ std::string errors_text(const Json& errors) {
         }
       }
     if (most >= 0)
-      out += fmt::format("{}{}: at most {:.3g} % of the budget, under {}", out.empty() ? "" : "\n", name, most * 100, where);
+      out += fmt::format("{}{}: at most {}, under {}", out.empty() ? "" : "\n", name, share_text(most), where);
   }
   return out;
 }
