@@ -204,8 +204,13 @@ Result<Candidate> parse(std::string source, std::string path) {
 }
 
 Result<Candidate> read(const std::string& path) {
-  HONE_TRY(auto source, read_file(path, std::size_t{1} << 20));
-  return parse(std::move(source), path);
+  auto source = read_file(path, std::size_t{1} << 20);
+  if (!source.ok()) {
+    Error why = std::move(source).error();
+    if (why.cure.empty()) why.cure = "Give the source file of a candidate; hone init writes a first one into the task's folder candidates/";
+    return why;
+  }
+  return parse(std::move(source).value(), path);
 }
 
 std::string source_identity(const Candidate& candidate, const Assignment& assignment) {

@@ -276,9 +276,41 @@ std::string unknown_option(const CLI::App& app, int argc, char** argv) {
   return "";
 }
 
+/// A value that fits each option that takes one: what is shown where it is missing.
+constexpr std::pair<const char*, const char*> kExamples[] = {
+    {"--archive", "hone-runs/archive.db"}, {"--budget", "60s"}, {"--compiler", "g++"}, {"--faster-than", "1.05"},
+    {"--function", "my_kernel"}, {"--limit", "20"}, {"--margin", "0.01"}, {"--mutants", "40"}, {"--out", "my_folder"},
+    {"--pairs", "8"}, {"--proposers", "descent,random"}, {"--resume", "latest"}, {"--seconds", "2"}, {"--seed", "7"},
+    {"--set", "BLOCK=32"}, {"--time-limit", "20min"}, {"--verify-limit", "20min"}};
+
+/// "" for an option that takes no value.
+std::string needs_value(std::string_view option) {
+  constexpr std::pair<const char*, const char*> kShort[] = {{"-b", "--budget"}, {"-p", "--proposers"}, {"-o", "--out"}, {"-n", "--limit"}};
+  for (const auto& [letter, name] : kShort)
+    if (option == letter) option = name;
+  for (const auto& [name, example] : kExamples)
+    if (option == name) return fmt::format("{0} needs a value, for example {0} {1}", option, example);
+  return "";
+}
+
+/// "--budget: 1 required TEXT missing" in words of ours; empty when `e` says something else.
+std::string missing_value(const CLI::ParseError& e) {
+  const std::string_view what = e.what();
+  return e.get_name() == "ArgumentMismatch" ? needs_value(what.substr(0, what.find(':'))) : "";
+}
+
+/// CLI11 takes the next word for a value, whatever it is: "--budget --json" would be a budget.
+std::string option_for_value(int argc, char** argv) {
+  for (int i = 2; i + 1 < argc && std::string_view(argv[i]) != "--"; ++i)
+    if (const std::string_view next = argv[i + 1]; next.starts_with("--") && next.size() > 2)
+      if (std::string missing = needs_value(argv[i]); !missing.empty()) return missing;
+  return "";
+}
+
 /// CLI11's own message, with the nearest spelling where a name is unknown.
 int usage(const CLI::ParseError& e, const CLI::App& app, int argc, char** argv, bool json) {
   std::string message = e.what();
+  if (const std::string missing = missing_value(e); !missing.empty()) message = missing;
   if (argc > 1)
     if (const std::string option = unknown_option(app, argc, argv); !option.empty()) message = option;
   const bool asks_help = argc > 2 && std::string_view(argv[1]) == "help";
@@ -319,6 +351,8 @@ int run(int argc, char** argv) {
     return 0;
   }
   const bool json = wants(argc, argv, {"--json"});
+  if (const std::string missing = is_topic(argv[1]) ? option_for_value(argc, argv) : ""; !missing.empty())
+    return fail(usage_error(missing, fmt::format("See hone {} --help", argv[1])), json);
   CLI::App app;
   app.require_subcommand(1);
   Requests requests;

@@ -97,23 +97,31 @@ Status write_evidence(const Evidence& e, const fs::path& folder, bool force) {
 }
 
 Result<Evidence> read_evidence(const fs::path& folder) {
-  HONE_TRY(const std::string text, read_file(folder / "manifest.json"));
+  auto text_or = read_file(folder / "manifest.json");
+  if (!text_or.ok()) {
+    Error why = std::move(text_or).error();
+    if (why.cure.empty()) why.cure = "Give a folder written by hone export";
+    return why;
+  }
+  const std::string text = std::move(text_or).value();
   HONE_TRY(const Json manifest, parse_json(text, (folder / "manifest.json").string()));
   HONE_TRY(const std::int64_t format, get_int(manifest, "format", "manifest.json"));
   if (format < 1 || format > kEvidenceFormat)
     return usage_error(fmt::format("{} has format {}; this version of Hone reads up to {}", folder.string(), format, kEvidenceFormat),
                        "Use a newer Hone");
   if (!manifest.contains("files") || !manifest["files"].is_object())
-    return usage_error("manifest.json lists no files");
+    return usage_error("manifest.json lists no files", "Give a folder written by hone export");
   for (const auto& [name, hash] : manifest["files"].items()) {
-    if (!is_inside(name)) return usage_error("manifest.json names a file outside its folder: " + name);
+    if (!is_inside(name)) return usage_error("manifest.json names a file outside its folder: " + name, "Give a folder written by hone export");
     HONE_TRY(const std::string bytes, read_file(folder / name));
     if (!hash.is_string() || sha256(bytes) != hash.get<std::string>())
-      return usage_error(fmt::format("{} is not what the manifest says: it was changed", (folder / name).string()));
+      return usage_error(fmt::format("{} is not what the manifest says: it was changed", (folder / name).string()),
+                         "Export the run again: hone export RUN --out FOLDER --force");
   }
   for (const char* needed : {"kernel.cpp", "candidate.cpp", "task/task.toml", "verdict.json"})
     if (!manifest["files"].contains(needed))
-      return usage_error(fmt::format("the manifest does not cover {}", needed));
+      return usage_error(fmt::format("the manifest does not cover {}", needed),
+                         "Export the run again: hone export RUN --out FOLDER --force");
   Evidence e;
   HONE_TRY(e.task, task::read_task(folder / "task"));
   HONE_TRY(e.candidate, candidate::read((folder / "candidate.cpp").string()));

@@ -431,7 +431,7 @@ class Comparer {
     const stats::Interval of_rounds = stats::t_interval(ratios, options_.confidence);
     const stats::Interval of_fast = stats::t_interval(fast, options_.confidence);
     out_.disturbed = kClearlySurer * of_fast.half_width() < of_rounds.half_width() && of_rounds.contains(of_fast.mid);
-    if (out_.disturbed) out_.reason = "disturbed machine: of the fastest tenth of slots";
+    if (out_.disturbed) out_.reason = "disturbed machine: the speed-up is that of the fastest tenth of slots";
     out_.ratio = stats::map(out_.disturbed ? of_fast : of_rounds, [](double x) { return std::exp(x); });
     const double low = out_.ratio.low, high = out_.ratio.high, edge = 1 + options_.margin;
     out_.answer = low > edge          ? Answer::faster

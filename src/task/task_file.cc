@@ -654,16 +654,22 @@ Result<Task> parse_task(std::string_view text, const fs::path& file, bool check_
 }
 
 Result<Task> read_task(const fs::path& path) {
+  constexpr const char* kWhatATaskIs = "Give a task.toml or the folder that holds one; hone init makes one";
   std::error_code error;
   fs::path file = path;
   if (fs::is_directory(path, error)) {
     file = path / "task.toml";
     if (!fs::exists(file, error))
       return usage_error(fmt::format("{} holds no task.toml", path.string()),
-                         "Give a task.toml or the folder that holds one; hone init makes one");
+                         kWhatATaskIs);
   }
-  HONE_TRY(const std::string text, read_file(file, kMaxBytes));
-  return parse_task(text, file);
+  auto text = read_file(file, kMaxBytes);
+  if (!text.ok()) {
+    Error why = std::move(text).error();
+    if (why.cure.empty()) why.cure = kWhatATaskIs;
+    return why;
+  }
+  return parse_task(*text, file);
 }
 
 }  // namespace hone::task

@@ -59,6 +59,7 @@ TEST_P(UsageError, ExitsTwoAndNamesTheCure) {
   EXPECT_EQ(against_schema(document, "error"), "") << json.all();
   EXPECT_EQ(document.value("exit", 0), 2);
   EXPECT_EQ(document.value("code", ""), "usage");
+  EXPECT_NE(document.value("cure", ""), "") << json.all();
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -70,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"FlagOfOtherVerb", {"runs", "--faster-than", "2"}, {"--faster-than"}},
         Mistake{"NoCandidate", {"verify", "."}, {"candidate"}},
         Mistake{"NoTask", {"optimize"}, {"no task", "hone optimize TASK"}},
-        Mistake{"NoSuchTask", {"verify", "nowhere", "candidates/good.cpp"}, {"nowhere"}},
+        Mistake{"NoSuchTask", {"verify", "nowhere", "candidates/good.cpp"}, {"nowhere", "task.toml", "hone init"}},
         Mistake{"NoSuchTaskToBench", {"bench", "nowhere", "candidates/good.cpp"}, {"nowhere"}},
         Mistake{"NoSuchTaskToCompare", {"compare", "nowhere", "a.cpp", "b.cpp"}, {"nowhere"}},
         Mistake{"NoSuchTaskToAudit", {"audit", "nowhere"}, {"nowhere"}},
@@ -79,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"NoSuchCandidateToCompare", {"compare", ".", "candidates/good.cpp", "gone.cpp"}, {"gone.cpp"}},
         Mistake{"NoSuchCandidateToOptimize", {"optimize", ".", "gone.cpp"}, {"gone.cpp"}},
         Mistake{"NoSuchTunableToBench", {"bench", ".", "candidates/good.cpp", "--set", "BLOK=8"}, {"BLOK", "BLOCK"}},
-        Mistake{"NoSuchCandidate", {"verify", ".", "candidates/gone.cpp", "--no-timing"}, {"candidates/gone.cpp"}},
+        Mistake{"NoSuchCandidate", {"verify", ".", "candidates/gone.cpp", "--no-timing"}, {"candidates/gone.cpp", "source file of a candidate"}},
         Mistake{"NoSuchTunable", {"verify", ".", "candidates/good.cpp", "--set", "BLOK=8", "--no-timing"}, {"BLOK", "BLOCK"}},
         Mistake{"NoSuchValue", {"verify", ".", "candidates/good.cpp", "--set", "BLOCK=9", "--no-timing"}, {"BLOCK", "32 64"}},
         Mistake{"MisspeltCompiler", {"verify", ".", "candidates/good.cpp", "--compiler", "clang"}, {"did you mean 'clang++'"}},
@@ -97,9 +98,39 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"Margin", {"optimize", ".", "--margin", "2"}, {"--margin"}},
         Mistake{"OneToCompare", {"compare", ".", "candidates/good.cpp"}, {"two"}},
         Mistake{"NoArchive", {"runs"}, {"archive.db"}}, Mistake{"NoArchiveToShow", {"show"}, {"archive.db"}},
-        Mistake{"NoSuchEvidence", {"replay", "nowhere"}, {"nowhere"}},
+        Mistake{"NoSuchEvidence", {"replay", "nowhere"}, {"nowhere", "a folder written by hone export"}},
+        Mistake{"NoEvidence", {"replay", "."}, {"manifest.json", "a folder written by hone export"}},
+        Mistake{"BudgetWithoutValue", {"optimize", ".", "--budget"}, {"--budget needs a value, for example --budget 60s"}},
         Mistake{"NoSuchKernel", {"init", "nowhere.cpp"}, {"nowhere.cpp"}}),
     [](const auto& one) { return std::string(one.param.name); });
+
+// The pages name the options: those with a value are what a bare word behind them says.
+TEST(Cli, AnOptionWithoutItsValueIsToldWithAnExampleThatWorks) {
+  const Folder folder;
+  write_task(folder);
+  const std::set<std::string> kFlags = {"--accept-c", "--accept-x", "--no-timing", "--no-memory-gate", "--allow-missing-tools",
+                                        "--warm", "--force", "--quick", "--json", "--quiet", "--verbose", "--explain", "--stats",
+                                        "--unsafe", "--help", "--version"};
+  std::set<std::string> seen;
+  for (const std::string& verb : kVerbs) {
+    std::set<std::string> options = {"--archive", "--compiler"};
+    const Ran help = hone(folder, {verb, "--help"});
+    for (const std::string_view line : split(help.out, '\n')) {
+      const auto cells = words(line);
+      if (cells.empty() || !cells[0].starts_with("--")) continue;
+      const std::string name(cells[0].substr(0, cells[0].find(',')));
+      if (!kFlags.contains(name)) options.insert(name);
+    }
+    for (const std::string& option : options) {
+      const Ran ran = hone(folder, {verb, option});
+      EXPECT_EQ(ran.code, 2) << verb << ran.all();
+      EXPECT_NE(ran.err.find(fmt::format("{0} needs a value, for example {0} ", option)), std::string::npos) << verb << ran.all();
+      EXPECT_EQ(ran.err.find("TEXT"), std::string::npos) << verb << ran.all();
+      seen.insert(option);
+    }
+  }
+  EXPECT_GE(seen.size(), 15u) << "the pages were read";
+}
 
 struct Numeric {
   const char* option;
@@ -186,6 +217,8 @@ TEST(Init, MakesATaskThatVerifiesItsOwnKernel) {
   const Ran made = hone(folder, {"init", "scale.cpp"});
   ASSERT_EQ(made.code, 0) << made.all();
   EXPECT_TRUE(fs::exists(folder / "scale/task.toml"));
+  const Ran json = hone(folder, {"init", "scale.cpp", "--force", "--json"});
+  EXPECT_EQ(against_schema(json.json(), "init"), "") << json.all();
   const Ran again = hone(folder, {"init", "scale.cpp"});
   EXPECT_EQ(again.code, 2) << again.all();
   EXPECT_NE(again.err.find("--force"), std::string::npos) << again.all();
