@@ -392,7 +392,7 @@ Result<InitResult> scaffold_task(const fs::path& kernel, const InitOptions& opti
 }
 
 Json to_json(const InitResult& result) {
-  Json json = Json::object();
+  Json json = {{"document", "init"}, {"version", 1}};
   json["folder"] = result.folder.string();
   json["function"] = result.function;
   json["files"] = Json::array();

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "../../tests/json_schema.h"
 #include "candidate/candidate.h"
 #include "task/task_file.h"
 
 namespace hone::engine {
 namespace {
 
-class Init : public testing::Test {
+class Init : public ::testing::Test {
  protected:
   void SetUp() override {
     auto made = TemporaryFolder::make("init-test");
@@ -199,6 +200,14 @@ TEST_F(Init, NeverOverwritesUnlessForced) {
   EXPECT_EQ(
       scaffold(source + "\nvoid g(float* y, int n) { y[0] = 1; }", "two.cpp", "g", true)->function,
       "g");
+}
+
+TEST_F(Init, ItsDocumentHoldsToItsSchema) {
+  const auto result = scaffold("void scale(const float* x, float* y, int n) { for (int i = 0; i < n; ++i) y[i] = x[i]; }\n");
+  ASSERT_TRUE(result.ok()) << result.error().text();
+  const Json document = to_json(*result);
+  EXPECT_EQ(document["document"], "init");
+  EXPECT_EQ(hone::testing::JsonSchema(fs::path(HONE_SOURCE_DIR) / "docs/schema").check(document, "init"), "");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "../../tests/json_schema.h"
 #include "base/files.h"
 #include "report/audit.h"
+#include "report/evidence.h"
 #include "report/health.h"
 #include "report/run.h"
 #include "report/verdict.h"
@@ -318,6 +319,78 @@ TEST_F(Report, ReportsComeFromTheArchive) {
   EXPECT_EQ(schema.check(to_json(*report), "run"), "");
   EXPECT_EQ(schema.check(runs_json(*archive->runs()), "runs"), "");
   EXPECT_EQ(schema.check(to_json(*candidate_report(*archive, *run, 1)), "candidate"), "");
+}
+
+TEST_F(Report, AnExportSaysWhetherItsKernelWasVerified) {
+  ExportReport report{"2026-11-30-softmax-3f2a", "my evidence", "my evidence/kernel.cpp", row_of(3, 2.5, judge::Depth::screen)};
+  EXPECT_NE(to_text(report, {}).find("screened only"), std::string::npos);
+  EXPECT_EQ(to_json(report)["depth"], "screen");
+  expect_golden("export_screened.txt", to_text(report, {}));
+  expect_document("export_screened", "export", to_json(report));
+  report.best.depth = judge::Depth::verify;
+  EXPECT_EQ(to_text(report, {}).find("screened only"), std::string::npos);
+  EXPECT_EQ(to_json(report)["depth"], "verify");
+}
+
+/// A verdict whose one timing says `answer`; an invalid one has the placeholder 1 for its ratio, as when nothing was measured.
+judge::Verdict timed(double ratio, judge::Answer answer) {
+  judge::Verdict v = good_verdict();
+  v.speeds = {speed_of("N=4", ratio, answer)};
+  v.answer = answer;
+  v.geomean = ratio;
+  v.geomean_low = answer == judge::Answer::invalid ? ratio : ratio * 0.98;
+  v.geomean_high = answer == judge::Answer::invalid ? ratio : ratio * 1.02;
+  return v;
+}
+
+TEST_F(Report, AReplayWhoseTimingIsInvalidCannotBeCompared) {
+  judge::Verdict now = timed(1, judge::Answer::invalid);
+  now.speeds[0].reason = "nothing was measured";
+  const ReplayReport report = replay_report("evidence", timed(2.344, judge::Answer::faster), now);
+  EXPECT_EQ(report.answer, Replayed::cannot_be_compared);
+  const std::string text = to_text(report, {});
+  EXPECT_TRUE(text.starts_with("cannot be compared: invalid, ")) << text;
+  EXPECT_NE(text.find("nothing was measured"), std::string::npos) << text;
+  EXPECT_EQ(text.find("1.000x"), std::string::npos) << "a placeholder is no interval\n" << text;
+  EXPECT_EQ(to_json(report).dump().find("1.000x"), std::string::npos);
+  EXPECT_TRUE(to_json(report)["now"]["speedup"].is_null());
+  expect_golden("replay_invalid.txt", text);
+  expect_document("replay_invalid", "replay", to_json(report));
+  // Nor when it was the old timing that said nothing.
+  EXPECT_EQ(replay_report("e", now, timed(2.344, judge::Answer::faster)).answer, Replayed::cannot_be_compared);
+}
+
+TEST_F(Report, AReplayWhoseTimingIsUndecidedCannotBeCompared) {
+  const ReplayReport report = replay_report("e", timed(2.344, judge::Answer::faster), timed(1.3, judge::Answer::undecided));
+  EXPECT_EQ(report.answer, Replayed::cannot_be_compared);
+  EXPECT_TRUE(to_text(report, {}).starts_with("cannot be compared: undecided, ")) << to_text(report, {});
+  judge::Verdict late = timed(1, judge::Answer::undecided);
+  late.speeds.clear();
+  late.correct = false;
+  late.cls = judge::Class::undecided;
+  late.failure = candidate::Failure{"performance", "out_of_time", "the time limit of 5 s is over", Json::object()};
+  const ReplayReport cut = replay_report("e", timed(2.344, judge::Answer::faster), late);
+  EXPECT_EQ(to_text(cut, {}), "cannot be compared: undecided, the time limit of 5 s is over\n");
+}
+
+TEST_F(Report, AReplayComparesWhatCanBeCompared) {
+  const auto answer = [](const judge::Verdict& then, const judge::Verdict& now) { return replay_report("e", then, now).answer; };
+  const judge::Verdict then = timed(2.0, judge::Answer::faster);
+  EXPECT_EQ(answer(then, timed(2.03, judge::Answer::faster)), Replayed::reproduced) << "intervals overlap";
+  EXPECT_EQ(answer(then, timed(1.85, judge::Answer::faster)), Replayed::reproduced) << "less than a tenth";
+  EXPECT_EQ(answer(then, timed(1.5, judge::Answer::faster)), Replayed::not_reproduced);
+  EXPECT_EQ(answer(then, timed(1.0, judge::Answer::same)), Replayed::not_reproduced);
+  judge::Verdict elsewhere = timed(2.0, judge::Answer::faster);
+  elsewhere.device = "another";
+  EXPECT_EQ(answer(then, elsewhere), Replayed::cannot_be_compared);
+  // A wrong class outweighs a time that cannot be compared, and is told first.
+  elsewhere.cls = judge::Class::A;
+  EXPECT_EQ(to_text(replay_report("e", then, elsewhere), {}),
+            "not reproduced: class B then, A now\n  times are from another device: Test CPU, 2 cores\n");
+  judge::Verdict untimed = then;
+  untimed.speeds.clear();
+  EXPECT_EQ(to_text(replay_report("e", then, untimed), {}), "reproduced\n") << "--no-timing asks for correctness alone";
+  EXPECT_EQ(answer(then, wrong_verdict()), Replayed::not_reproduced);
 }
 
 TEST_F(Report, TheDoctor) {

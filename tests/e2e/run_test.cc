@@ -200,9 +200,16 @@ TEST_F(Run, SurvivesKillsAndCtrlCAndEndsInEvidence) {
   EXPECT_EQ(hone(folder, {"export", "latest", "--archive", "archive.db", "--out", "evidence"}).code, 2) << "never overwritten unasked";
   const Ran replayed = hone(folder, {"replay", "evidence", "--no-timing"});
   EXPECT_EQ(replayed.code, 0) << replayed.all();
+  const Ran rewritten = hone(folder, {"export", "latest", "--archive", "archive.db", "--out", "evidence", "--force", "--json"});
+  EXPECT_EQ(against_schema(rewritten.json(), "export"), "") << rewritten.all();
+  EXPECT_EQ(rewritten.json().value("depth", ""), "verify") << rewritten.all();
   EXPECT_NE(replayed.out.find("reproduced"), std::string::npos) << replayed.all();
   const Ran kernel = hone(folder, {"verify", "evidence/task", "evidence/kernel.cpp", "--no-timing", "--no-memory-gate"});
   EXPECT_EQ(kernel.code, 0) << kernel.all();
+  EXPECT_NE(end.out.find("hone optimize . candidates/mixed.cpp --budget 10evals --seed 7 --archive archive.db\n"), std::string::npos) << end.all();
+  const Ran brief_json = hone(folder, {"replay", "evidence", "--no-timing", "--time-limit", "50ms", "--json"});
+  EXPECT_EQ(brief_json.code, 1) << brief_json.all();
+  EXPECT_EQ(against_schema(brief_json.json(), "replay"), "") << brief_json.all();
   const Ran brief = hone(folder, {"replay", "evidence", "--no-timing", "--time-limit", "50ms"});
   EXPECT_EQ(brief.code, 1) << brief.all();
   EXPECT_NE(brief.out.find("cannot be compared"), std::string::npos) << brief.all();
