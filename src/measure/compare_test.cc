@@ -46,6 +46,7 @@ struct Behaviour {
   double once_ns = 0;              ///< of the first release of a process, on top
   double disturbed = 0;            ///< share of releases that the machine makes twice as long
   double slow_share = 0;           ///< share of releases that the kernel itself makes twice as long
+  bool dear_first_empty = false;   ///< another program lengthens each process's first empty release by 100 ms
   double inside_share = 1;         ///< what the runner's own timer says, relative to the truth
 };
 
@@ -68,6 +69,8 @@ class TimedRunner final : public testing::FakeRunner {
     const double work = (twice ? 2 : 1) * n * b_.call_ns * bias_ * (1 + b_.noise * std::normal_distribution<>()(random_));
     const double once = calls > 0 && !warm_ ? b_.once_ns : 0;
     warm_ = warm_ || calls > 0;
+    if (b_.dear_first_empty && calls == 0 && !std::exchange(emptied_, true))
+      return runner::ReleaseOutcome(runner::Release{100e6, 0});
     return runner::ReleaseOutcome(runner::Release{once + work + kEmpty_ns, work * b_.inside_share});
   }
 
@@ -76,7 +79,7 @@ class TimedRunner final : public testing::FakeRunner {
   std::mt19937_64& random_;
   double bias_ = 1;
   int released_ = 0;
-  bool warm_ = false;
+  bool warm_ = false, emptied_ = false;
 };
 
 class TimingOracle final : public testing::FakeOracle {
@@ -156,6 +159,16 @@ TEST(Compare, IntervalHoldsTheTrueRatioAsOftenAsItSays) {
   EXPECT_GE(held, 86);  // four deviations below 95
   EXPECT_LE(held, 100);
   EXPECT_GE(faster, 95);
+}
+
+TEST(Compare, ALengthenedEmptyReleaseDoesNotMakeCallsLookFree) {
+  FakeSession session({.call_ns = 20e3, .dear_first_empty = true}, {.call_ns = 20e3, .dear_first_empty = true}, 5);
+  const auto seen = run(session);
+  ASSERT_TRUE(seen.ok());
+  // 50 calls of 20 us are the 1 ms of a slot.
+  EXPECT_GE(seen->a_calls, 40);
+  EXPECT_LE(seen->a_calls, 60);
+  EXPECT_LE(seen->b_calls, 60);
 }
 
 TEST(Compare, SameKernelsAreNotCalledFaster) {
