@@ -45,6 +45,21 @@ Json to_json(const Error& error) {
   return out;
 }
 
+Error error_from_json(const Json& json) {
+  const auto text = [&](const char* key) {
+    const auto value = get_string(json, key, "error");
+    return value.ok() ? *value : std::string();
+  };
+  Error error;
+  error.code = ErrorCode::bug;
+  for (const ErrorCode code : {ErrorCode::usage, ErrorCode::environment, ErrorCode::cancelled})
+    if (text("error") == name_of(code)) error.code = code;
+  error.message = text("message");
+  if (error.message.empty()) error.message = "an error without a message";
+  error.cure = text("cure");
+  return error;
+}
+
 Result<std::string> get_string(const Json& object, const char* key, std::string_view what) {
   if (!object.is_object() || !object.contains(key) || !object[key].is_string())
     return missing(key, what, "a string", object);

@@ -17,6 +17,8 @@ using Json = nlohmann::ordered_json;
 Result<Json> parse_json(std::string_view text, std::string_view what);
 
 Json to_json(const Error& error);
+/// The inverse, for what another process of ours said; of what is no error it makes a bug.
+Error error_from_json(const Json& json);
 
 /// Typed look-ups that fail with "what: key 'k' …" rather than throw.
 Result<std::string> get_string(const Json& object, const char* key, std::string_view what);
