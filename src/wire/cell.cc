@@ -188,16 +188,17 @@ Result<std::vector<std::string>> bubblewrap_arguments(const Cell& cell) {
   if (bubblewrap().disables_userns) add({"--disable-userns"});
   if (cell.command_is_init) add({"--as-pid-1"});
   bind_system(&arguments);
-  if (cell.bare)
+  if (cell.bare) {
     add({"--perms", "0755", "--dir", "/dev", "--dev-bind", "/dev/null", "/dev/null"});
-  else
+  } else {
     // /dev/shm and /dev are tmpfs of any size unless told otherwise, so both are closed after --dev.
-    add({"--proc",       "/proc",
-         "--dev",        "/dev",
-         "--perms",      "0700",
+    add({"--proc", "/proc", "--dev", "/dev"});
+    for (const std::string& device : cell.devices) add({"--dev-bind-try", device, device});
+    add({"--perms",      "0700",
          "--size",       std::to_string(std::max<std::uint64_t>(cell.shm_bytes, 4096)),
          "--tmpfs",      "/dev/shm",
          "--remount-ro", "/dev"});
+  }
   add({"--perms",      "0700",
        "--size",       std::to_string(std::max<std::uint64_t>(cell.scratch_bytes, 4096)),
        "--tmpfs",      "/tmp",

@@ -32,6 +32,7 @@ Result<std::string> reachable(const std::filesystem::path& path, bool other_user
 
 struct Cell {
   std::vector<Bind> read_only;
+  std::vector<std::string> devices;  ///< nodes of /dev, left out where they are not
   std::vector<std::pair<int, std::string>> data;  ///< descriptor (in the child) → read-only file
   std::vector<std::pair<std::string, std::string>> env;
   std::uint64_t scratch_bytes = 0, shm_bytes = 0;

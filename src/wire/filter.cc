@@ -15,6 +15,7 @@
 
 #include <cerrno>
 #include <initializer_list>
+#include <string_view>
 #include <memory>
 
 #include "base/unique_fd.h"
@@ -116,11 +117,15 @@ constexpr std::initializer_list<const char*> kForbidden = {
     "sched_setscheduler", "sched_setparam", "sched_setattr", "setpriority", "ioprio_set",
     "migrate_pages", "move_pages"};
 
-/// What `tools` and `worker` have in common; the default is to allow.
-void add_base(Rules* rules) {
+/// What all have in common but `kernel`; the default is to allow. `device`: what a GPU driver needs stays allowed.
+void add_base(Rules* rules, bool device = false) {
   const std::uint32_t deny = SCMP_ACT_ERRNO(EPERM);
-  for (const char* name : kForbidden) rules->when(deny, name, {});
-  rules->all(SCMP_ACT_ERRNO(EACCES), {"socket"});
+  for (const std::string_view name : kForbidden)
+    if (!device || name != "memfd_create") rules->when(deny, name.data(), {});
+  if (device)
+    rules->when(SCMP_ACT_ERRNO(EACCES), "socket", {SCMP_A0(SCMP_CMP_NE, AF_UNIX)});
+  else
+    rules->all(SCMP_ACT_ERRNO(EACCES), {"socket"});
   rules->when(deny, "socketpair", {SCMP_A0(SCMP_CMP_NE, AF_UNIX)});
   // Flags of clone3 and openat2 lie in memory, where no filter can look: glibc falls back.
   rules->all(SCMP_ACT_ERRNO(ENOSYS), {"clone3"});
@@ -139,21 +144,32 @@ Result<FilterProgram> compile_tools() {
   return rules.program();
 }
 
+/// No signal to the helper or to another worker of the same user, and no limit of another process.
+void add_no_signals(Rules* rules) {
+  const std::uint32_t deny = SCMP_ACT_ERRNO(EPERM);
+  // A thread id cannot be told from another process's, so tkill is out; glibc uses tgkill.
+  for (const char* name : {"kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"})
+    rules->when(deny, name, {SCMP_A0(SCMP_CMP_NE, kSelfMark)});
+  rules->all(deny, {"tkill", "pidfd_send_signal"});
+  // Signals by way of descriptors: F_SETSIG can carry any, to any process of the user.
+  for (const unsigned command : {F_SETOWN, F_SETSIG, 15 /* F_SETOWN_EX */, F_SETLEASE, F_NOTIFY})
+    rules->when(deny, "fcntl", {SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffU, command)});
+  for (const unsigned request : {FIOSETOWN, SIOCSPGRP, FIOASYNC})
+    rules->when(deny, "ioctl", {SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffU, request)});
+  rules->when(deny, "prlimit64", {SCMP_A0(SCMP_CMP_NE, 0), SCMP_A2(SCMP_CMP_NE, 0)});
+}
+
 Result<FilterProgram> compile_worker() {
   Rules rules(SCMP_ACT_ALLOW);
   add_base(&rules);
-  const std::uint32_t deny = SCMP_ACT_ERRNO(EPERM);
-  // No signal to the helper or to another worker of the same user. A thread id cannot be told from
-  // another process's, so tkill is out; glibc uses tgkill.
-  for (const char* name : {"kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"})
-    rules.when(deny, name, {SCMP_A0(SCMP_CMP_NE, kSelfMark)});
-  rules.all(deny, {"tkill", "pidfd_send_signal"});
-  // Signals by way of descriptors: F_SETSIG can carry any, to any process of the user.
-  for (const unsigned command : {F_SETOWN, F_SETSIG, 15 /* F_SETOWN_EX */, F_SETLEASE, F_NOTIFY})
-    rules.when(deny, "fcntl", {SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffU, command)});
-  for (const unsigned request : {FIOSETOWN, SIOCSPGRP, FIOASYNC})
-    rules.when(deny, "ioctl", {SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffU, request)});
-  rules.when(deny, "prlimit64", {SCMP_A0(SCMP_CMP_NE, 0), SCMP_A2(SCMP_CMP_NE, 0)});
+  add_no_signals(&rules);
+  return rules.program();
+}
+
+Result<FilterProgram> compile_device() {
+  Rules rules(SCMP_ACT_ALLOW);
+  add_base(&rules, true);
+  add_no_signals(&rules);
   return rules.program();
 }
 
@@ -262,6 +278,8 @@ Result<FilterProgram> compile_filter(Filter filter) {
   switch (filter) {
     case Filter::tools:
       return compile_tools();
+    case Filter::device:
+      return compile_device();
     case Filter::worker:
       return compile_worker();
     case Filter::kernel:

@@ -13,6 +13,7 @@ namespace hone::wire {
 
 enum class Filter {
   tools,   ///< compilers: no sockets, kernel doors, mounts, namespaces, tracing; deny by EPERM
+  device,  ///< as tools, with what a GPU driver needs to start: local sockets and memory files
   worker,  ///< the same for our own workers; also no signal but to oneself, until lock_down
   kernel,  ///< while candidate code runs: a list of what is allowed; hostile calls kill the process
 };

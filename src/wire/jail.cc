@@ -130,6 +130,7 @@ Result<LaunchSpec> helper_launch(const JailSpec& spec, std::optional<std::uint32
   }
   Cell cell;
   cell.read_only = spec.read_only;
+  cell.devices = spec.devices;
   cell.read_only.push_back({worker, kWorkerInJail});
   cell.scratch_bytes = spec.scratch_bytes;
   cell.shm_bytes = spec.shm_bytes;
@@ -220,7 +221,9 @@ Result<JailedProcess> Jail::spawn(const SpawnSpec& spec) {
                           limits.file_bytes, limits.open_files, limits.stack_bytes}},
                         {"memory_bytes", spec.memory_bytes},
                         {"cpus", spec.cpus},
-                        {"filter", spec.profile == Profile::tools ? "tools" : "worker"},
+                        {"filter", spec.profile == Profile::tools    ? "tools"
+                                    : spec.profile == Profile::device ? "device"
+                                                                      : "worker"},
                         {"has_output", spec.output_fd >= 0}};
   std::vector<int> fds = {status.theirs.get()};
   if (spec.output_fd >= 0) fds.push_back(spec.output_fd);

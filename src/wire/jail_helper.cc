@@ -95,9 +95,11 @@ class Helper {
 
   /// The pid of the mark is overwritten, so each process gets a copy.
   Result<FilterProgram> filter(const std::string& name) {
-    std::optional<FilterProgram>& program = name == "tools" ? tools_ : worker_;
+    std::optional<FilterProgram>& program = name == "tools" ? tools_ : name == "device" ? device_ : worker_;
     if (!program) {
-      HONE_TRY(program, compile_filter(name == "tools" ? Filter::tools : Filter::worker));
+      HONE_TRY(program, compile_filter(name == "tools"    ? Filter::tools
+                                       : name == "device" ? Filter::device
+                                                          : Filter::worker));
     }
     return *program;
   }
@@ -199,7 +201,7 @@ class Helper {
   }
 
   UniqueFd signals_, null_;
-  std::optional<FilterProgram> tools_, worker_;
+  std::optional<FilterProgram> tools_, device_, worker_;
   std::map<pid_t, Worker> workers_;
 };
 

@@ -116,6 +116,20 @@ TEST_F(JailTest, EveryEscapeFails) {
   for (const auto& [name, outcome] : escapes.items()) EXPECT_NE(outcome, "allowed") << name;
 }
 
+/// Our own code around device code: a GPU driver makes memory files and asks a local socket for a service.
+TEST_F(JailTest, TheDeviceProfileAllowsWhatADriverNeedsAndNoMore) {
+  SpawnSpec spec = probe({"escapes", HONE_SOURCE_DIR, HONE_BINARY_DIR, "/tmp/hone-jail-0", "/run"});
+  spec.profile = Profile::device;
+  const Json escapes = report(spec);
+  EXPECT_GE(escapes.size(), 50U);
+  EXPECT_EQ(escapes["memfd_create"], "allowed");
+  const std::set<std::string> allowed = {"memfd_create", "socket unix"};
+  for (const auto& [name, outcome] : escapes.items()) {
+    if (allowed.contains(name)) continue;
+    EXPECT_NE(outcome, "allowed") << name;
+  }
+}
+
 TEST_F(JailTest, LockedDownCodeCannotWriteOrLookAround) {
   const Json refused = report(probe({"locked"}));
   EXPECT_GE(refused.size(), 10U);

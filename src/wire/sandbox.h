@@ -33,6 +33,7 @@ enum class Profile {
   kernel,  ///< cpu-lane code: threads, memory; after lock_down no process, no file, no signal to
            ///< others
   tools,   ///< compilers and sanitizer drivers: may also start processes and programs of /usr
+  device,  ///< our own code around device code: as tools, and what a GPU driver needs to start
 };
 
 /// Limits of one process (setrlimit); 0 leaves a limit as it is.
@@ -55,6 +56,7 @@ struct Bind {
 struct JailSpec {
   std::filesystem::path worker;               ///< hone-worker; empty: base's worker_program()
   std::vector<Bind> read_only;                ///< beyond /usr and the worker
+  std::vector<std::string> devices;           ///< nodes of /dev seen inside, where they exist
   std::uint64_t scratch_bytes = 64ULL << 20;  ///< size of /tmp
   std::uint64_t shm_bytes = 16ULL << 20;      ///< size of /dev/shm
   bool unsafe = false;  ///< without bubblewrap: no namespaces, limits and filters only
