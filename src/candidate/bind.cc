@@ -21,8 +21,8 @@ const std::vector<DTypeTypes>& table() {
   static const std::vector<DTypeTypes> kTable = {
       {DType::f64, {"double"}},
       {DType::f32, {"float"}},
-      {DType::f16, {"hone_f16", "_Float16", "uint16_t", "unsigned short"}},
-      {DType::bf16, {"hone_bf16", "__bf16", "uint16_t", "unsigned short"}},
+      {DType::f16, {"hone_f16", "_Float16", "half", "__half", "uint16_t", "unsigned short"}},
+      {DType::bf16, {"hone_bf16", "__bf16", "nv_bfloat16", "__nv_bfloat16", "uint16_t", "unsigned short"}},
       {DType::i64, {"int64_t", "long", "long long", "ptrdiff_t", "ssize_t"}},
       {DType::i32, {"int", "int32_t"}},
       {DType::i16, {"int16_t", "short"}},
@@ -265,6 +265,7 @@ Result<std::string> Binder::one(const Function& function, const Parameter& param
     lines_.push_back(fmt::format("{}: {}={} {} as {}", function.name, parameter.name,
                                  kKinds[static_cast<int>(argument.kind)], argument.index,
                                  written(parameter)));
+    bound_.push_back({at, parameter.type, parameter.pointer});
     switch (argument.kind) {
       case Argument::Kind::input:
         return input(function, parameter, argument.index, at);

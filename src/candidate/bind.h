@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "candidate/candidate.h"
@@ -32,6 +33,8 @@ class Binder {
   const std::vector<std::string>& lines() const { return lines_; }  ///< "f: x=input 0"
   const std::map<std::string, std::string>& narrow_dims() const { return narrow_; }
   bool in_place() const;
+  /// What bind() and bind_select() gave the parameters since the last call of this, in order.
+  std::vector<LaunchArgument> take_bound() { return std::exchange(bound_, {}); }
 
  private:
   Result<std::string> one(const Function& function, const Parameter& parameter, bool select);
@@ -56,6 +59,7 @@ class Binder {
   Build build_;
   std::vector<Argument> arguments_;
   std::vector<std::string> lines_;
+  std::vector<LaunchArgument> bound_;
   std::map<std::string, std::string> narrow_;
   std::set<std::string> named_;    // tensors that some parameter names
   std::set<std::string> written_;  // tensors taken without const

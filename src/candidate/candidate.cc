@@ -147,11 +147,47 @@ Result<std::string> only_function(const Candidate& candidate) {
       fmt::format("say which to call: // hone:function {}", names[0]));
 }
 
+/// The kernels of a cuda plan. A launch cannot be guessed, so at least one must be written.
+Status take_kernels(const code::Plan& plan, Candidate& candidate) {
+  if (!plan.functions.empty()) {
+    return usage_error(fmt::format("{}:{}: found hone:function, which the cuda lane has no use for",
+                                   candidate.path, plan.functions[0].line),
+                       "name a kernel: // hone:kernel NAME grid=(…) block=(…)");
+  }
+  if (plan.kernels.empty()) {
+    return usage_error(fmt::format("{}: found no hone:kernel line", candidate.path),
+                       "say how to launch it: // hone:kernel NAME grid=(ceil_div(N, 256)) block=(256)");
+  }
+  for (const auto& written : plan.kernels) {
+    auto function = take_function(candidate, written.name);
+    if (!function) {
+      Error error = std::move(function).error();
+      return std::move(error).with("hone:kernel", fmt::format("line {}", written.line));
+    }
+    const auto read = [&](const std::string& text, const char* what) -> Result<std::string> {
+      HONE_TRY(auto parsed, expression(candidate, text, written.line, what));
+      return parsed.text();
+    };
+    for (const std::string& extent : written.grid) {
+      HONE_TRY(auto text, read(extent, "grid"));
+      function->grid.push_back(std::move(text));
+    }
+    for (const std::string& extent : written.block) {
+      HONE_TRY(auto text, read(extent, "block"));
+      function->block.push_back(std::move(text));
+    }
+    HONE_TRY(function->shared, read(written.shared, "shared"));
+    candidate.functions.push_back(std::move(*function));
+  }
+  return {};
+}
+
 Status take_functions(const code::Plan& plan, Candidate& candidate) {
+  if (candidate.lane == "cuda") return take_kernels(plan, candidate);
   if (!plan.kernels.empty()) {
     return usage_error(fmt::format("{}:{}: found hone:kernel, which the cpu lane has no use for",
                                    candidate.path, plan.kernels[0].line),
-                       "name a host function: // hone:function NAME threads=(1)");
+                       "name a host function: // hone:function NAME threads=(1); a CUDA source ends in .cu");
   }
   for (const auto& written : plan.functions) {
     auto function = take_function(candidate, written.name);
@@ -177,6 +213,7 @@ Result<Candidate> parse(std::string source, std::string path) {
   Candidate candidate;
   candidate.path = std::move(path);
   candidate.source = std::move(source);
+  if (std::filesystem::path(candidate.path).extension() == ".cu") candidate.lane = "cuda";
   HONE_TRY(auto plan, code::read_plan(candidate.source, candidate.path));
   for (const auto& tune : plan.tunables) candidate.tunables.push_back({tune.name, tune.values});
   for (const auto& require : plan.requires_) {
@@ -193,6 +230,11 @@ Result<Candidate> parse(std::string source, std::string path) {
     }
   }
   HONE_CHECK(take_flags(plan, candidate));
+  if (!plan.compiler.empty() && candidate.lane == "cuda") {
+    return usage_error(fmt::format("{}:{}: found hone:compiler, which the cuda lane has no use for",
+                                   candidate.path, plan.compiler_line),
+                       "remove it: NVRTC compiles every kernel");
+  }
   if (!plan.compiler.empty() && plan.compiler != "g++" && plan.compiler != "clang++") {
     return usage_error(fmt::format("{}:{}: found compiler '{}', expected g++ or clang++{}",
                                    candidate.path, plan.compiler_line, scrub(plan.compiler, 60),

@@ -2,6 +2,7 @@
 // candidate: a source plus its launch plan, tunables and where it came from (DESIGN.md §6). parse() reads
 // the `// hone:` comments and the signatures; resolve() fixes the tunables and gives what a lane builds.
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -35,6 +36,8 @@ struct Parameter {
 struct Function {
   std::string name;
   std::string threads = "1";        // expression over dims and tunables (cpu)
+  std::vector<std::string> grid, block;  // one to three expressions each (cuda; empty on cpu)
+  std::string shared = "0";         // bytes of dynamic shared memory, expression (cuda)
   std::vector<Parameter> parameters;
   std::string scope;                // enclosing namespaces, "a::b", or empty
   int line = 0;                     // of its definition
@@ -95,13 +98,30 @@ std::vector<Argument> argument_list(const task::Task& task, const std::vector<Sc
 
 enum class Build { candidate, baseline, oracle, rounded };  // oracle: t, rounded: r (DESIGN.md §5)
 
+/// What one parameter of a kernel is given.
+struct LaunchArgument {
+  std::size_t argument = 0;  // of argument_list()
+  std::string type;          // as the parameter is declared; HONE_REAL: the build's
+  bool pointer = false;
+};
+/// One kernel of a resolved plan, expressions with tunables substituted.
+struct Launch {
+  std::string kernel;
+  std::vector<std::string> grid, block;
+  std::string shared;
+  std::vector<LaunchArgument> arguments;
+};
+
 /// What a lane compiles: the source with tunables as constexpr lines after its includes and, appended, one
 ///   extern "C" void hone_entry(void* const* arguments, const int* threads)
 /// that calls every function in order; for a reference with `select` outputs also, for output number K,
 ///   extern "C" double hone_select_K(void* const* arguments, long long element, long long index)
 /// the value that `index` selects for that element. arguments[i] points at tensor i of argument_list(), or at an
 /// int64_t (dims) or at the scalar in its dtype. threads[f] is the thread count of function f.
+/// cuda: no entry point; `launches` say what to call, and hone_select_K is a kernel that takes what the function takes,
+/// then const long long* hone_index, double* hone_value, long long hone_count, for elements 0 … hone_count−1.
 struct Resolved {
+  std::string lane = "cpu";
   Assignment assignment;
   std::string source;
   std::vector<std::string> flags;
@@ -115,6 +135,8 @@ struct Resolved {
   std::vector<std::pair<std::string, task::DType>> outputs;  // name, storage type, in task order
   std::vector<std::string> binding;           // "f: x=input 0", one line a parameter, in order
   std::map<std::string, std::string> narrow_dims;  // dims taken as 32-bit: name → type; threads_for checks them
+  std::vector<Launch> launches;                    // cuda: kernels in order
+  std::vector<Launch> selects;                     // cuda, references: hone_select_K, by output; no kernel: no selection
   bool in_place = false;  // an inout pair is one buffer: every candidate, and a baseline that names only one of it
 };
 /// Binds every parameter by name and checks types; the error says which parameter and what would do.
@@ -123,6 +145,12 @@ Result<Resolved> resolve(const Candidate& candidate, const Assignment& assignmen
 /// Thread counts of the functions for a case; at most limits.threads, at least 1, else an error. Also an error
 /// when a dim does not fit the 32-bit parameter that takes it.
 Result<std::vector<int>> threads_for(const Resolved& resolved, const task::Task& task, const task::Dims& dims);
+/// Grid, block and shared memory of one kernel in a case. An extent of 0 in the grid is legal; a negative one is an error.
+struct LaunchShape {
+  std::array<std::int64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  std::int64_t shared_bytes = 0;
+};
+Result<std::vector<LaunchShape>> shapes_for(const Resolved& resolved, const task::Dims& dims);
 Result<std::int64_t> scratch_bytes(const Scratch& scratch, const Resolved& resolved, const task::Dims& dims);
 
 /// hash of (machine code, resolved plan, scratch, threads, binding, task, device); DESIGN.md §6.

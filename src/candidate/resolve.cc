@@ -161,30 +161,6 @@ Result<std::string> select_functions(const Candidate& candidate, const task::Tas
   return out;
 }
 
-/// `$NAME` and `${NAME}` replaced; a flag that is one tunable whose value is `none` is left out.
-std::vector<std::string> substituted_flags(const Candidate& candidate,
-                                           const Assignment& assignment) {
-  std::vector<std::string> flags;
-  for (const std::string& flag : candidate.flags) {
-    std::string out;
-    for (std::size_t i = 0; i < flag.size(); ++i) {
-      if (flag[i] != '$') {
-        out += flag[i];
-        continue;
-      }
-      const bool braces = flag.substr(i + 1, 1) == "{";
-      const std::string_view rest = std::string_view(flag).substr(i + (braces ? 2 : 1));
-      std::size_t length = 0;
-      while (length < rest.size() && is_identifier(rest.substr(0, length + 1))) ++length;
-      const auto at = assignment.find(std::string(rest.substr(0, length)));
-      if (at != assignment.end() && at->second != "none") out += at->second;
-      i += length + (braces ? 2 : 0);
-    }
-    if (!out.empty()) flags.push_back(std::move(out));
-  }
-  return flags;
-}
-
 /// Tunables replaced by their values, dims left.
 std::string substituted_expression(const std::string& text, const Assignment& assignment) {
   std::string out;
@@ -208,6 +184,79 @@ std::string substituted_expression(const std::string& text, const Assignment& as
     i += length;
   }
   return out;
+}
+
+/// The launches of a cuda plan, and for a reference one kernel an output with `select`.
+Result<std::string> bind_kernels(const Candidate& candidate, const task::Task& task, Binder& binder,
+                                 Resolved& resolved) {
+  const auto substituted = [&](const std::vector<std::string>& texts) {
+    std::vector<std::string> out;
+    for (const std::string& text : texts) out.push_back(substituted_expression(text, resolved.assignment));
+    return out;
+  };
+  for (const Function& function : candidate.functions) {
+    if (!function.scope.empty())
+      return usage_error(fmt::format("{}:{}: kernel '{}' lies in namespace {}", candidate.path, function.line,
+                                     function.name, function.scope),
+                         "declare it extern \"C\" outside of namespaces, so that it can be found by its name");
+    HONE_TRY([[maybe_unused]] auto texts, binder.bind(function));
+    resolved.launches.push_back({function.name, substituted(function.grid), substituted(function.block),
+                                 substituted_expression(function.shared, resolved.assignment), binder.take_bound()});
+  }
+  HONE_CHECK(binder.check_complete());
+  std::string out;
+  if (resolved.build != Build::oracle && resolved.build != Build::rounded) return out;
+  for (std::size_t k = 0; k < task.outputs.size(); ++k) {
+    const task::Tensor& output = task.outputs[k];
+    resolved.selects.emplace_back();
+    if (!output.select) continue;
+    HONE_TRY(auto signature, code::find_function(candidate.source, candidate.path, output.selects));
+    HONE_TRY([[maybe_unused]] auto texts, binder.bind_select(signature));
+    std::vector<std::string> parameters, arguments;
+    for (const auto& p : signature.parameters) {
+      if (p.name == "element" || p.name == "index") {
+        arguments.push_back(fmt::format("({})hone_{}", p.type, p.name));
+        continue;
+      }
+      parameters.push_back(fmt::format("{}{}{} {}, ", p.is_const && p.pointer ? "const " : "", p.type,
+                                       p.pointer ? "*" : "", p.name));
+      arguments.push_back(p.name);
+    }
+    const std::string name = fmt::format("hone_select_{}", k);
+    out += fmt::format(
+        "extern \"C\" __global__ void {}({}const long long* hone_chosen, double* hone_value, long long hone_count) {{\n"
+        "  const long long hone_element = blockIdx.x * (long long)blockDim.x + threadIdx.x;\n"
+        "  if (hone_element >= hone_count) return;\n"
+        "  const long long hone_index = hone_chosen[hone_element];\n"
+        "  hone_value[hone_element] = (double){};\n}}\n",
+        name, fmt::join(parameters, ""), call_of(signature.scope, signature.name, arguments));
+    resolved.selects.back() = {name, {}, {}, "0", binder.take_bound()};
+  }
+  return out;
+}
+
+/// `$NAME` and `${NAME}` replaced; a flag that is one tunable whose value is `none` is left out.
+std::vector<std::string> substituted_flags(const Candidate& candidate,
+                                           const Assignment& assignment) {
+  std::vector<std::string> flags;
+  for (const std::string& flag : candidate.flags) {
+    std::string out;
+    for (std::size_t i = 0; i < flag.size(); ++i) {
+      if (flag[i] != '$') {
+        out += flag[i];
+        continue;
+      }
+      const bool braces = flag.substr(i + 1, 1) == "{";
+      const std::string_view rest = std::string_view(flag).substr(i + (braces ? 2 : 1));
+      std::size_t length = 0;
+      while (length < rest.size() && is_identifier(rest.substr(0, length + 1))) ++length;
+      const auto at = assignment.find(std::string(rest.substr(0, length)));
+      if (at != assignment.end() && at->second != "none") out += at->second;
+      i += length + (braces ? 2 : 0);
+    }
+    if (!out.empty()) flags.push_back(std::move(out));
+  }
+  return flags;
 }
 
 /// An OpenMP pragma, also as _Pragma("omp …").
@@ -253,6 +302,15 @@ Status check_narrow(const std::map<std::string, std::string>& narrow, const task
   return {};
 }
 
+/// What every lane's resolved candidate says of its binding.
+Result<Resolved> finish(Resolved resolved, const task::Task& task, const Binder& binder) {
+  resolved.binding = binder.lines();
+  resolved.narrow_dims = binder.narrow_dims();
+  resolved.in_place = binder.in_place();
+  for (const task::Case& c : task.cases) HONE_CHECK(check_narrow(resolved.narrow_dims, c.dims));
+  return resolved;
+}
+
 }  // namespace
 
 Result<Resolved> resolve(const Candidate& candidate, const Assignment& assignment,
@@ -269,6 +327,7 @@ Result<Resolved> resolve(const Candidate& candidate, const Assignment& assignmen
   }
   HONE_TRY(auto tokens, code::tokenize(candidate.source, candidate.path));
   Resolved resolved;
+  resolved.lane = candidate.lane;
   resolved.assignment = assignment;
   resolved.compiler = candidate.compiler;
   resolved.scratch = candidate.scratch;
@@ -276,6 +335,13 @@ Result<Resolved> resolve(const Candidate& candidate, const Assignment& assignmen
   resolved.precision = task.precision;
   for (const task::Tensor& output : task.outputs)
     resolved.outputs.emplace_back(output.name, output.dtype);
+  resolved.flags = substituted_flags(candidate, assignment);
+  Binder binder(candidate, task, build);
+  if (candidate.lane == "cuda") {
+    HONE_TRY(const std::string select, bind_kernels(candidate, task, binder, resolved));
+    resolved.source = with_constants(candidate, assignment, tokens) + select;
+    return finish(std::move(resolved), task, binder);
+  }
   bool threaded = false;
   for (const Function& function : candidate.functions) {
     resolved.function_threads.push_back(substituted_expression(function.threads, assignment));
@@ -284,9 +350,6 @@ Result<Resolved> resolve(const Candidate& candidate, const Assignment& assignmen
     threaded = threaded || !constant.ok() || *constant != 1;
   }
   resolved.openmp = threaded && has_openmp(tokens);
-  resolved.flags = substituted_flags(candidate, assignment);
-
-  Binder binder(candidate, task, build);
   HONE_TRY(auto entry, entry_point(candidate, binder, resolved.openmp));
   std::string select;
   if (reference) {
@@ -294,11 +357,32 @@ Result<Resolved> resolve(const Candidate& candidate, const Assignment& assignmen
   }
   resolved.source = with_constants(candidate, assignment, tokens);
   resolved.source += entry + select;
-  resolved.binding = binder.lines();
-  resolved.narrow_dims = binder.narrow_dims();
-  resolved.in_place = binder.in_place();
-  for (const task::Case& c : task.cases) HONE_CHECK(check_narrow(resolved.narrow_dims, c.dims));
-  return resolved;
+  return finish(std::move(resolved), task, binder);
+}
+
+Result<std::vector<LaunchShape>> shapes_for(const Resolved& resolved, const task::Dims& dims) {
+  HONE_CHECK(check_narrow(resolved.narrow_dims, dims));
+  std::vector<LaunchShape> shapes;
+  for (const Launch& launch : resolved.launches) {
+    LaunchShape shape;
+    const auto number = [&](const std::string& text, const char* what, std::int64_t least) -> Result<std::int64_t> {
+      HONE_TRY(auto expression, task::Expression::parse(text));
+      HONE_TRY(auto value, expression.evaluate(dims));
+      if (value < least)
+        return usage_error(fmt::format("kernel '{}': {}=({}) gives {}", launch.kernel, what, text, value),
+                           fmt::format("it must be {} or more", least));
+      return value;
+    };
+    for (std::size_t i = 0; i < launch.grid.size(); ++i) {
+      HONE_TRY(shape.grid[i], number(launch.grid[i], "grid", 0));
+    }
+    for (std::size_t i = 0; i < launch.block.size(); ++i) {
+      HONE_TRY(shape.block[i], number(launch.block[i], "block", 1));
+    }
+    HONE_TRY(shape.shared_bytes, number(launch.shared, "shared", 0));
+    shapes.push_back(shape);
+  }
+  return shapes;
 }
 
 Result<std::vector<int>> threads_for(const Resolved& resolved, const task::Task& task,
@@ -346,6 +430,8 @@ std::string identity(const std::string& machine_code_hash, const Resolved& resol
   parts["threads"] = resolved.function_threads;
   parts["openmp"] = resolved.openmp;
   parts["in_place"] = resolved.in_place;
+  for (const Launch& launch : resolved.launches)
+    parts["launches"].push_back({launch.kernel, launch.grid, launch.block, launch.shared});
   parts["build"] = static_cast<int>(resolved.build);
   parts["binding"] = resolved.binding;
   Json scratch = Json::array();

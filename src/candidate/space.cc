@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 
@@ -38,7 +39,12 @@ class Space {
         return value.ok() && *value != 0;
       });
     }
-    for (const Function& function : candidate.functions) add_threads(function, task.limits.threads);
+    for (const Function& function : candidate.functions) {
+      if (candidate.lane == "cuda")
+        add_launch(function);
+      else
+        add_threads(function, task.limits.threads);
+    }
     if (!candidate.scratch.empty()) add_scratch(task.limits.scratch_bytes);
   }
 
@@ -98,6 +104,34 @@ class Space {
       const auto value = expression.evaluate(names);
       return value.ok() && *value >= 1 && *value <= limit;
     });
+  }
+
+  /// What holds on every device; its own limits are the static gate's.
+  void add_launch(const Function& function) {
+    constexpr std::int64_t kMostThreads = 1024, kMostGridX = 0x7FFFFFFF, kMostGridYZ = 65535;
+    constexpr std::array<std::int64_t, 3> kMostBlock = {1024, 1024, 64};
+    constexpr std::array<std::int64_t, 3> kMostGrid = {kMostGridX, kMostGridYZ, kMostGridYZ};
+    const auto bounded = [&](const std::vector<std::string>& extents, std::int64_t least,
+                             const std::array<std::int64_t, 3>& most, std::int64_t most_in_all) {
+      std::vector<task::Expression> all;
+      for (const std::string& text : extents) {
+        auto extent = task::Expression::parse(text);
+        if (!extent) return;  // parse() has read it before
+        all.push_back(*extent);
+      }
+      add(all, [all, least, most, most_in_all](const task::Dims& names) {
+        std::int64_t product = 1;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+          const auto value = all[i].evaluate(names);
+          if (!value.ok() || *value < least || *value > most[i]) return false;
+          product *= std::max<std::int64_t>(*value, 1);
+          if (product > most_in_all) return false;
+        }
+        return true;
+      });
+    };
+    bounded(function.block, 1, kMostBlock, kMostThreads);
+    bounded(function.grid, 0, kMostGrid, std::numeric_limits<std::int64_t>::max() >> 32);
   }
 
   void add_scratch(std::int64_t limit) {

@@ -12,9 +12,10 @@
 
 namespace hone::lane {
 
-/// A finished build. `object` is what a runner loads (cpu: a shared object's bytes).
+/// A finished build. `object` is what a runner loads (cpu: a shared object's bytes, cuda: a cubin).
 struct Built {
   std::string object;
+  std::string text;                 // cuda: the PTX; else empty
   std::string machine_code_hash;    // of what executes, without names and build ids
   std::vector<std::string> command; // with flags expanded ("native" spelled out), scratch paths left out
   std::string log;                  // scrubbed diagnostics
@@ -46,5 +47,16 @@ struct CpuLaneOptions {
   bool unsafe = false;        // run compilers without the sandbox where there is none (--unsafe)
 };
 Result<std::unique_ptr<Lane>> make_cpu_lane(const CpuLaneOptions& options);
+
+struct CudaLaneOptions {
+  int gpu = 0;                // its number, as the driver counts
+  std::string architecture;   // "sm_90a": compile for it without asking for a GPU; empty: the GPU's own
+  std::string cache;          // folder of finished cubins; empty: the default
+  int workers = 0;            // compile workers at most; 0: as many as usable processors
+  bool use_cache = true;
+  bool unsafe = false;
+};
+/// Needs NVRTC; needs a GPU only where no architecture is named.
+Result<std::unique_ptr<Lane>> make_cuda_lane(const CudaLaneOptions& options);
 
 }  // namespace hone::lane
