@@ -1,5 +1,5 @@
 # Thin: every target is one command that can be typed by hand. GNU make.
-.PHONY: setup build test test-all demo bench fuzz format clean help
+.PHONY: setup build test test-all gpu-test demo bench fuzz format clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -7,6 +7,7 @@ help:
 	@echo "make demo       optimise a kernel on real data, from a bare machine, in minutes"
 	@echo "make test       build and run the tests        make test-all   and the long ones"
 	@echo "make bench      print the figures of docs/performance.md"
+	@echo "make gpu-test   the tests that need a GPU, one program (build/release/tests/gpu_test)"
 	@echo "make fuzz       each fuzzer for FUZZ_SECONDS (60)"
 	@echo "make setup      install what is missing        make format, make clean"
 
@@ -26,6 +27,11 @@ test-all:
 	@scripts/setup.sh test
 	@scripts/build.sh release -DHONE_TESTS=ON
 	@scripts/test.sh build/release --all
+
+gpu-test:
+	@scripts/setup.sh test
+	@scripts/build.sh release -DHONE_TESTS=ON
+	@build/release/tests/gpu_test
 
 demo: build
 	@scripts/demo.sh

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "device/cpu.h"
+#include "device/cuda/gpu.h"
 #include "engine/document.h"
 #include "engine/resolution.h"
 #include "lane/cpu/sanitize.h"
@@ -54,6 +56,28 @@ Check archive_check(const Common& common) {
   return check;
 }
 
+/// What the cuda lane loads at run time. A machine without a GPU is not ill: what is not there is a limit.
+void check_cuda(report::DoctorReport& report) {
+  for (const device::CudaPart& part : device::cuda_parts()) {
+    const std::string name = "cuda: " + part.name;
+    if (!part.found) {
+      report.checks.push_back({name, Check::State::limited, fmt::format("{} (for {})", part.problem, part.use), part.cure});
+      continue;
+    }
+    report.checks.push_back({name, Check::State::ok,
+                             fmt::format("{}{}{}", part.version, part.version.empty() ? "" : ", ", part.path), ""});
+  }
+  const auto gpus = device::all_gpus();
+  if (!gpus.ok()) return;
+  for (const device::GpuFacts& gpu : *gpus)
+    report.checks.push_back({fmt::format("cuda: GPU {}", gpu.index), Check::State::ok,
+                             fmt::format("{}, capability {}.{}, {} multiprocessors, {} of memory, {} of L2", gpu.name,
+                                         gpu.major, gpu.minor, gpu.multiprocessors,
+                                         format_bytes(static_cast<double>(gpu.memory_bytes)),
+                                         format_bytes(static_cast<double>(gpu.l2_bytes))),
+                             ""});
+}
+
 Result<report::Resolution> resolve(const engine::Ruler& ruler, double seconds, const DoctorRequest& request) {
   HONE_TRY(const TemporaryFolder folder, TemporaryFolder::make("hone-ruler-"));
   HONE_TRY(engine::OpenRuler open, engine::open_ruler(ruler, folder.path(), request));
@@ -95,6 +119,7 @@ Result<Document> doctor(const DoctorRequest& request) {
       report.checks.push_back(sanitizer_check(tool));
     }
   report.checks.push_back(archive_check(request));
+  check_cuda(report);
   if (!request.quick && !report.lanes.empty()) {
     constexpr std::size_t kMeasured = 2;  // the small ones; bench/resolution measures all
     for (std::size_t i = 0; i < kMeasured; ++i) {

@@ -7,7 +7,7 @@ namespace {
 
 std::uint64_t round_up(std::uint64_t x, std::uint64_t to) { return (x + to - 1) / to * to; }
 
-Status place_guarded(const std::vector<task::Tensor>& tensors, const task::Dims& dims, Side side,
+Status place_guarded(const std::vector<task::Tensor>& tensors, const task::Dims& dims, Side side, std::uint64_t region,
                      std::vector<Place>& out) {
   std::uint64_t at = 0;
   for (const task::Tensor& tensor : tensors) {
@@ -16,7 +16,7 @@ Status place_guarded(const std::vector<task::Tensor>& tensors, const task::Dims&
     place.bytes = static_cast<std::uint64_t>(bytes);
     place.region = at;
     const auto align = static_cast<std::uint64_t>(tensor.align);
-    place.region_bytes = std::max(kPage, round_up(round_up(place.bytes, align), std::max(kPage, align)));
+    place.region_bytes = std::max(region, round_up(round_up(place.bytes, align), std::max(region, align)));
     // Upper: the tensor ends as near to the next unmapped page as its alignment allows.
     place.data = side == Side::lower ? at : at + place.region_bytes - round_up(place.bytes, align);
     at += place.region_bytes;
@@ -70,10 +70,10 @@ Result<std::vector<Place>> places_from_json(const Json& json) {
 
 }  // namespace
 
-Result<Layout> guarded_layout(const task::Task& task, const task::Dims& dims, Side side) {
+Result<Layout> guarded_layout(const task::Task& task, const task::Dims& dims, Side side, std::uint64_t region) {
   Layout layout;
-  HONE_CHECK(place_guarded(task.inputs, dims, side, layout.inputs));
-  HONE_CHECK(place_guarded(task.outputs, dims, side, layout.outputs));
+  HONE_CHECK(place_guarded(task.inputs, dims, side, region, layout.inputs));
+  HONE_CHECK(place_guarded(task.outputs, dims, side, region, layout.outputs));
   return layout;
 }
 

@@ -9,8 +9,8 @@ namespace hone::runner {
 
 constexpr std::uint64_t kPage = 4096;
 
-/// One set, each tensor in whole pages of its own.
-Result<Layout> guarded_layout(const task::Task& task, const task::Dims& dims, Side side);
+/// One set, each tensor in whole regions of its own (pages, or what a GPU maps at least).
+Result<Layout> guarded_layout(const task::Task& task, const task::Dims& dims, Side side, std::uint64_t region = kPage);
 /// `sets` sets one after the other, tensors at their alignment; each set starts on a fresh cache line group.
 Result<Layout> packed_layout(const task::Task& task, const task::Dims& dims, std::int64_t sets);
 /// Bytes of the arenas a layout needs (whole pages, never 0).

@@ -32,10 +32,10 @@ struct Layout {
   bool guarded = true;                 ///< every tensor between guard pages; timing sets are not
 };
 
-/// Two shared memories, created by the oracle, for one case.
+/// Shared memories, created by the oracle, for one case: one for all inputs and one for all outputs (cpu), or one a tensor.
 struct Arenas {
   std::uint64_t id = 0;
-  UniqueFd inputs, outputs;
+  std::vector<UniqueFd> inputs, outputs;
   std::uint64_t input_bytes = 0, output_bytes = 0;
   Layout layout;
   std::uint64_t at = 0;  ///< where a runner should map packed arenas; 0: anywhere
@@ -66,6 +66,8 @@ struct DrawCheck {
 struct OracleOptions {
   std::string truth_object, rounded_object, lower_object;  ///< shared objects' bytes; lower may be empty
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;     ///< of cached truths
+  int gpu = -1;        ///< cuda: on which GPU references run; the objects are cubins
+  Json plans;          ///< cuda: launch_plan.h's JSON of each object, in the order above
 };
 
 class Oracle {

@@ -24,7 +24,7 @@ extern char** environ;
 namespace hone::runner {
 namespace {
 
-const wire::FrameLimits kLimits{.header_bytes = 16U << 20, .payload_bytes = 8ULL << 30, .fds = 4};
+const wire::FrameLimits kLimits{.header_bytes = 16U << 20, .payload_bytes = 8ULL << 30, .fds = 128};
 // A reference that takes longer than this for one draw is not usable as one.
 constexpr std::int64_t kAnswerLimit_ns = 300'000'000'000;
 
@@ -51,12 +51,7 @@ class OracleProcess final : public Oracle {
     }
     wire::Frame answer = std::move(**frame);
     if (answer.header.value("ok", false)) return answer;
-    Error error;
-    error.message = answer.header.value("message", "the oracle failed");
-    error.cure = answer.header.value("cure", "");
-    const std::string kind = answer.header.value("error", "bug");
-    error.code = kind == "usage" ? ErrorCode::usage : kind == "environment" ? ErrorCode::environment : ErrorCode::bug;
-    return error;
+    return error_from_json(answer.header);
   }
 
   Result<Arenas> make_arenas(const task::Dims& dims, Side side) override {
@@ -146,13 +141,14 @@ class OracleProcess final : public Oracle {
   }
   static Result<Arenas> arenas_from(Result<wire::Frame> frame) {
     if (!frame.ok()) return std::move(frame).error();
-    if (frame->fds.size() != 2) return bug_error("the oracle sent no arenas");
+    HONE_TRY(const std::int64_t inputs, get_int(frame->header, "inputs", "oracle answer"));
+    if (inputs < 0 || static_cast<std::size_t>(inputs) >= frame->fds.size()) return bug_error("the oracle sent no arenas");
     Arenas a;
     HONE_TRY(const std::int64_t id, get_int(frame->header, "id", "oracle answer"));
     a.id = static_cast<std::uint64_t>(id);
     HONE_TRY(a.layout, layout_from_json(frame->header.value("layout", Json())));
-    a.inputs = std::move(frame->fds[0]);
-    a.outputs = std::move(frame->fds[1]);
+    for (std::size_t i = 0; i < frame->fds.size(); ++i)
+      (i < static_cast<std::size_t>(inputs) ? a.inputs : a.outputs).push_back(std::move(frame->fds[i]));
     a.input_bytes = input_arena_bytes(a.layout);
     a.output_bytes = output_arena_bytes(a.layout);
     return a;
@@ -204,17 +200,19 @@ Result<std::unique_ptr<Oracle>> Oracle::start(const task::Task& task, const Orac
   const int failed = ::posix_spawn(&pid, program.c_str(), &actions, nullptr, argv, environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (failed) return system_error("starting " + program, failed);
+  // No copy of its end may stay here, or its death would not be seen.
   theirs.reset();
+  moved.reset();
   auto oracle = std::make_unique<OracleProcess>(pid, std::move(ours));
   Json lengths;
   const std::string bytes = join({options.truth_object, options.rounded_object, options.lower_object}, &lengths);
-  HONE_TRY([[maybe_unused]] const wire::Frame ready,
-           oracle->call({{"op", "start"},
-                         {"task", task.text},
-                         {"file", task.file.string()},
-                         {"memory_bytes", options.memory_bytes},
-                         {"lengths", lengths}},
-                        bytes));
+  Json start = {{"op", "start"},
+                {"task", task.text},
+                {"file", task.file.string()},
+                {"memory_bytes", options.memory_bytes},
+                {"lengths", lengths}};
+  if (options.gpu >= 0) start["gpu"] = {{"index", options.gpu}, {"plans", options.plans}};
+  HONE_TRY([[maybe_unused]] const wire::Frame ready, oracle->call(start, bytes));
   return std::unique_ptr<Oracle>(std::move(oracle));
 }
 

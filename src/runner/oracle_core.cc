@@ -90,36 +90,36 @@ std::optional<std::size_t> inout_source(const task::Task& task, const task::Tens
 
 // ---- life ----------------------------------------------------------------------------------------------------
 
-Result<std::unique_ptr<OracleCore>> OracleCore::make(task::Task task, const std::string& truth_object,
-                                                     const std::string& rounded_object,
-                                                     const std::string& lower_object, std::uint64_t memory_bytes) {
+Result<std::unique_ptr<OracleCore>> OracleCore::make(task::Task task, const Parts& parts, std::uint64_t memory_bytes) {
   std::unique_ptr<OracleCore> core(new OracleCore);
   core->task_ = std::move(task);
+  core->parts_ = parts;
   core->memory_bytes_ = memory_bytes;
-  HONE_TRY(core->evaluator_, Evaluator::make(core->task_, truth_object, rounded_object, lower_object));
+  HONE_TRY(References references, parts.load(core->task_));
+  core->evaluator_.emplace(core->task_, std::move(references));
   return core;
 }
 
+OracleCore::NewArenas OracleCore::describe(const ArenaPair& pair) {
+  return {pair.id, pair.inputs->descriptors(), pair.outputs->descriptors(), &pair.layout};
+}
+
 Result<OracleCore::NewArenas> OracleCore::add_arenas(const task::Dims& dims, Layout layout) {
-  HONE_TRY(wire::Arena inputs, wire::Arena::create(input_arena_bytes(layout), "hone-inputs"));
-  HONE_CHECK(inputs.seal_for_readers());
-  HONE_TRY(wire::Arena outputs, wire::Arena::create(output_arena_bytes(layout), "hone-outputs"));
-  HONE_CHECK(outputs.seal_size());
+  HONE_TRY(auto inputs, parts_.arenas(layout.inputs, input_arena_bytes(layout), true));
+  HONE_TRY(auto outputs, parts_.arenas(layout.outputs, output_arena_bytes(layout), false));
   const std::uint64_t id = next_id_++;
-  auto pair = std::make_unique<ArenaPair>(
+  arenas_[id] = std::make_unique<ArenaPair>(
       ArenaPair{id, dims, std::move(layout), std::move(inputs), std::move(outputs), {}, 0, 0, {}});
-  NewArenas made{id, pair->inputs.fd(), pair->outputs.fd(), &pair->layout};
-  arenas_[id] = std::move(pair);
-  return made;
+  return describe(*arenas_[id]);
 }
 
 Result<OracleCore::NewArenas> OracleCore::make_arenas(const task::Dims& dims, Side side) {
-  HONE_TRY(Layout layout, guarded_layout(task_, dims, side));
+  HONE_TRY(Layout layout, guarded_layout(task_, dims, side, parts_.region));
   return add_arenas(dims, std::move(layout));
 }
 
 std::uint64_t OracleCore::ArenaPair::total_bytes() const {
-  std::uint64_t total = inputs.bytes().size() + outputs.bytes().size();
+  std::uint64_t total = inputs->bytes().size() + outputs->bytes().size();
   for (const Source& source : sources) {
     total += source.master.size();
     for (const auto& variant : source.variants) total += variant.size();
@@ -134,7 +134,7 @@ Result<OracleCore::NewArenas> OracleCore::make_timing_arenas(const task::Dims& d
   if (const auto it = std::find_if(idle_.begin(), idle_.end(), fits); it != idle_.end()) {
     std::unique_ptr<ArenaPair> pair = std::move(*it);
     idle_.erase(it);
-    NewArenas made{pair->id, pair->inputs.fd(), pair->outputs.fd(), &pair->layout};
+    NewArenas made = describe(*pair);
     arenas_[made.id] = std::move(pair);
     return made;
   }
@@ -243,22 +243,23 @@ Status OracleCore::stage(std::uint64_t prepared, std::uint64_t arenas) {
   pair->poison.clear();
   for (std::size_t i = 0; i < task_.inputs.size(); ++i) {
     const Place& place = pair->layout.inputs[i];
-    std::memcpy(pair->inputs.bytes().data() + place.data, draw->set.inputs[i].data(), place.bytes);
-    for_slack(place, [&](std::uint64_t at) { pair->inputs.bytes().data()[at] = slack_byte(pair->slack_seed, at); });
+    std::memcpy(pair->inputs->bytes().data() + place.data, draw->set.inputs[i].data(), place.bytes);
+    for_slack(place, [&](std::uint64_t at) { pair->inputs->bytes().data()[at] = slack_byte(pair->slack_seed, at); });
   }
   for (std::size_t o = 0; o < task_.outputs.size(); ++o) {
     const Place& place = pair->layout.outputs[o];
     pair->poison.push_back(poison_for(task_.outputs[o].dtype));
     if (const auto source = inout_source(task_, task_.outputs[o])) {
-      std::memcpy(pair->outputs.bytes().data() + place.data, draw->set.inputs[*source].data(), place.bytes);
+      std::memcpy(pair->outputs->bytes().data() + place.data, draw->set.inputs[*source].data(), place.bytes);
       pair->poison.back().clear();
     } else {
-      fill_pattern(pair->outputs.bytes().data() + place.data, place.bytes, pair->poison.back());
+      fill_pattern(pair->outputs->bytes().data() + place.data, place.bytes, pair->poison.back());
     }
-    for_slack(place, [&](std::uint64_t at) { pair->outputs.bytes().data()[at] = slack_byte(pair->slack_seed, at); });
+    for_slack(place, [&](std::uint64_t at) { pair->outputs->bytes().data()[at] = slack_byte(pair->slack_seed, at); });
   }
-  pair->input_hash = fingerprint(pair->inputs.bytes());
-  return {};
+  pair->input_hash = fingerprint(pair->inputs->bytes());
+  HONE_CHECK(pair->inputs->push());
+  return pair->outputs->push();
 }
 
 Result<DrawCheck> OracleCore::compare(const task::Dims& dims, const InputSet& set, const std::vector<Truth>& truths,
@@ -277,18 +278,20 @@ Result<DrawCheck> OracleCore::compare(const task::Dims& dims, const InputSet& se
 Result<DrawCheck> OracleCore::check(std::uint64_t prepared, std::uint64_t arenas) {
   HONE_TRY(ArenaPair* const pair, find_arenas(arenas));
   HONE_TRY(Draw* const draw, find_draw(prepared));
+  HONE_CHECK(pair->inputs->pull());
+  HONE_CHECK(pair->outputs->pull());
   // The outputs are copied out first: what is compared can no longer be touched by anyone.
   std::vector<std::string> copies;
   std::vector<std::span<const std::byte>> views;
   for (const Place& place : pair->layout.outputs)
-    copies.emplace_back(reinterpret_cast<const char*>(pair->outputs.bytes().data() + place.data), place.bytes);
+    copies.emplace_back(reinterpret_cast<const char*>(pair->outputs->bytes().data() + place.data), place.bytes);
   for (const std::string& copy : copies) views.push_back(std::as_bytes(std::span(copy)));
   HONE_TRY(DrawCheck check, compare(draw->key.dims, draw->set, draw->truths, views, pair->poison));
-  check.inputs_changed = fingerprint(pair->inputs.bytes()) != pair->input_hash;
+  check.inputs_changed = fingerprint(pair->inputs->bytes()) != pair->input_hash;
   for (std::size_t o = 0; o < pair->layout.outputs.size() && check.red_zone.empty(); ++o) {
     const Place& place = pair->layout.outputs[o];
     for_slack(place, [&](std::uint64_t at) {
-      if (check.red_zone.empty() && pair->outputs.bytes().data()[at] != slack_byte(pair->slack_seed, at)) {
+      if (check.red_zone.empty() && pair->outputs->bytes().data()[at] != slack_byte(pair->slack_seed, at)) {
         const bool before = at < place.data;
         check.red_zone = fmt::format("output '{}' was written {} bytes {}", task_.outputs[o].name,
                                      before ? place.data - at : at - (place.data + place.bytes) + 1,
@@ -461,7 +464,7 @@ void OracleCore::note_untouched(const ArenaPair& pair) {
     if (!telling || place.bytes < width || width == 0 || inout_source(task_, task_.outputs[o])) continue;
     const std::uint64_t n = place.bytes / width;
     for (std::int64_t call = 0; call < pair.filled; ++call) {
-      const std::byte* at = pair.outputs.bytes().data() + place.data + static_cast<std::uint64_t>(call) * pair.layout.output_stride;
+      const std::byte* at = pair.outputs->bytes().data() + place.data + static_cast<std::uint64_t>(call) * pair.layout.output_stride;
       bool untouched = true;
       for (std::uint64_t k = 0; k < kProbes && untouched; ++k)
         untouched = std::memcmp(at + (n - 1) * k / (kProbes - 1) * width, poison.data(), width) == 0;
@@ -481,6 +484,7 @@ void OracleCore::note_untouched(const ArenaPair& pair) {
 Status OracleCore::fill(std::uint64_t arenas, std::uint64_t seed, std::int64_t calls, bool cold) {
   HONE_TRY(ArenaPair* const pair, find_arenas(arenas));
   if (calls < 0 || calls > pair->layout.sets) return bug_error("fill: more calls than sets");
+  HONE_CHECK(pair->outputs->pull());
   note_untouched(*pair);
   pair->filled = calls;
   pair->filled_seed = seed;
@@ -491,10 +495,10 @@ Status OracleCore::fill(std::uint64_t arenas, std::uint64_t seed, std::int64_t c
     const auto set = static_cast<std::uint64_t>(call);
     for (std::size_t i = 0; i < specs.size(); ++i)
       HONE_CHECK(place_input(*pair, i, specs[i],
-                             pair->inputs.bytes().data() + pair->layout.inputs[i].data + set * pair->layout.input_stride, cold));
+                             pair->inputs->bytes().data() + pair->layout.inputs[i].data + set * pair->layout.input_stride, cold));
     for (std::size_t o = 0; o < task_.outputs.size(); ++o) {
       const Place& place = pair->layout.outputs[o];
-      std::byte* to = pair->outputs.bytes().data() + place.data + set * pair->layout.output_stride;
+      std::byte* to = pair->outputs->bytes().data() + place.data + set * pair->layout.output_stride;
       if (const auto source = inout_source(task_, task_.outputs[o])) {
         HONE_CHECK(place_input(*pair, *source, specs[*source], to, cold));
       } else if (cold) {
@@ -504,17 +508,19 @@ Status OracleCore::fill(std::uint64_t arenas, std::uint64_t seed, std::int64_t c
       }
     }
   }
-  return {};
+  HONE_CHECK(pair->inputs->push());
+  return pair->outputs->push();
 }
 
 Status OracleCore::collect(std::uint64_t arenas, std::uint64_t seed, const std::vector<std::int64_t>& calls,
                            const std::string& tag) {
   HONE_TRY(ArenaPair* const pair, find_arenas(arenas));
+  HONE_CHECK(pair->outputs->pull());
   for (const std::int64_t call : calls) {
     if (call < 0 || call >= pair->layout.sets) return bug_error("collect: no such call");
     Kept kept{tag, seed, call, pair->dims, specs_of(*pair, seed, call), {}};
     for (const Place& place : pair->layout.outputs)
-      kept.outputs.emplace_back(reinterpret_cast<const char*>(pair->outputs.bytes().data() + place.data +
+      kept.outputs.emplace_back(reinterpret_cast<const char*>(pair->outputs->bytes().data() + place.data +
                                                               static_cast<std::uint64_t>(call) * pair->layout.output_stride),
                                 place.bytes);
     kept_.push_back(std::move(kept));

@@ -1,6 +1,7 @@
 #pragma once
 // What the oracle does, without the process around it: oracle_main.cc serves it over frames, tests call it directly.
 
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -10,22 +11,26 @@
 
 #include "base/result.h"
 #include "runner/oracle.h"
+#include "runner/shared_arena.h"
 #include "runner/truth.h"
 #include "task/draw.h"
 #include "task/task.h"
-#include "wire/arena.h"
 
 namespace hone::runner {
 
 class OracleCore {
  public:
-  static Result<std::unique_ptr<OracleCore>> make(task::Task task, const std::string& truth_object,
-                                                  const std::string& rounded_object, const std::string& lower_object,
-                                                  std::uint64_t memory_bytes);
+  /// How a lane's oracle loads references and shares memory. References borrow the task.
+  struct Parts {
+    std::function<Result<References>(const task::Task& task)> load;
+    ArenaMaker arenas = memory_arenas();
+    std::uint64_t region = kMemoryRegion;  ///< bytes a guarded tensor's region is rounded up to
+  };
+  static Result<std::unique_ptr<OracleCore>> make(task::Task task, const Parts& parts, std::uint64_t memory_bytes);
 
   struct NewArenas {
     std::uint64_t id;
-    int inputs, outputs;  ///< descriptors, owned by the core
+    std::vector<int> inputs, outputs;  ///< descriptors, owned by the core
     const Layout* layout;
   };
   Result<NewArenas> make_arenas(const task::Dims& dims, Side side);
@@ -72,7 +77,7 @@ class OracleCore {
     std::uint64_t id;
     task::Dims dims;
     Layout layout;
-    wire::Arena inputs, outputs;
+    std::unique_ptr<SharedArena> inputs, outputs;
     std::vector<std::vector<std::byte>> poison;  // guarded: pattern of each output
     std::uint64_t slack_seed = 0;
     std::uint64_t input_hash = 0;
@@ -93,6 +98,7 @@ class OracleCore {
   OracleCore() = default;
   Result<Draw*> find_draw(std::uint64_t id);
   Result<ArenaPair*> find_arenas(std::uint64_t id);
+  static NewArenas describe(const ArenaPair& pair);
   Result<NewArenas> add_arenas(const task::Dims& dims, Layout layout);
   Status prepare_sources(ArenaPair& arenas);
   /// The draws of set `call` of a fill: which content each input gets.
@@ -104,6 +110,7 @@ class OracleCore {
                             const std::vector<std::vector<std::byte>>& poison) const;
 
   task::Task task_;
+  Parts parts_;
   std::optional<Evaluator> evaluator_;
   std::uint64_t memory_bytes_ = 0, used_bytes_ = 0, next_id_ = 1;
   std::list<Draw> draws_;  // most recently used first

@@ -9,9 +9,21 @@
 #include "base/files.h"
 #include "runner/layout.h"
 #include "task/task_file.h"
+#include "wire/arena.h"
 
 namespace hone::runner {
 namespace {
+
+OracleCore::Parts parts_of(const std::string& truth, const std::string& rounded) {
+  OracleCore::Parts parts;
+  parts.load = [truth, rounded](const task::Task& task) -> Result<References> {
+    References references;
+    HONE_TRY(references.truth, load_object_reference(task, truth));
+    HONE_TRY(references.rounded, load_object_reference(task, rounded));
+    return references;
+  };
+  return parts;
+}
 
 // y = a * x + x0 in the arithmetic REAL; both an in-place output and a plain one. Written by hand as resolve() would:
 // inputs x, z; outputs y, zz (inout z); dims N; scalars a.
@@ -79,7 +91,7 @@ std::unique_ptr<OracleCore> make_core() {
   static const std::string truth = build("double"), rounded = build("float");
   auto task = task::parse_task(kTask, "task.toml", false);
   EXPECT_TRUE(task.ok()) << (task.ok() ? "" : task.error().text());
-  auto core = OracleCore::make(*task, truth, rounded, "", std::uint64_t{1} << 30);
+  auto core = OracleCore::make(*task, parts_of(truth, rounded), std::uint64_t{1} << 30);
   EXPECT_TRUE(core.ok());
   return std::move(core).value();
 }
@@ -135,8 +147,8 @@ TEST(OracleCore, StagesPoisonSlackAndOldValues) {
     const auto arenas = core->make_arenas({{"N", kN}}, side);
     ASSERT_TRUE(arenas.ok());
     ASSERT_TRUE(core->stage(prepared->id, arenas->id).ok());
-    auto in = wire::map_guarded(arenas->inputs, 0, input_arena_bytes(*arenas->layout), false);
-    auto out = wire::map_guarded(arenas->outputs, 0, output_arena_bytes(*arenas->layout), true);
+    auto in = wire::map_guarded(arenas->inputs[0], 0, input_arena_bytes(*arenas->layout), false);
+    auto out = wire::map_guarded(arenas->outputs[0], 0, output_arena_bytes(*arenas->layout), true);
     ASSERT_TRUE(in.ok() && out.ok());
     const Place& x = arenas->layout->inputs[0];
     EXPECT_EQ(std::memcmp(in->bytes().data() + x.data, (*inputs)[0].data(), x.bytes), 0);
@@ -179,8 +191,8 @@ TEST(OracleCore, TimedContentsAreDrawsAndAreCheckedAfterwards) {
   const auto arenas = core->make_timing_arenas({{"N", kN}}, kSets);
   ASSERT_TRUE(arenas.ok()) << arenas.error().text();
   EXPECT_EQ(core->freshness(arenas->id).value(), "fresh");
-  auto in = wire::map_guarded(arenas->inputs, 0, input_arena_bytes(*arenas->layout), false);
-  auto out = wire::map_guarded(arenas->outputs, 0, output_arena_bytes(*arenas->layout), true);
+  auto in = wire::map_guarded(arenas->inputs[0], 0, input_arena_bytes(*arenas->layout), false);
+  auto out = wire::map_guarded(arenas->outputs[0], 0, output_arena_bytes(*arenas->layout), true);
   ASSERT_TRUE(in.ok() && out.ok());
   const Layout& layout = *arenas->layout;
   std::vector<std::string> before;
@@ -225,7 +237,7 @@ TEST(OracleCore, ATimedCallThatLeftItsOutputAloneIsNoted) {
   const auto core = make_core();
   const auto arenas = core->make_timing_arenas({{"N", kN}}, 4);
   ASSERT_TRUE(arenas.ok());
-  auto out = wire::map_guarded(arenas->outputs, 0, output_arena_bytes(*arenas->layout), true);
+  auto out = wire::map_guarded(arenas->outputs[0], 0, output_arena_bytes(*arenas->layout), true);
   ASSERT_TRUE(out.ok());
   const Layout& layout = *arenas->layout;
   for (const std::uint64_t seed : {7u, 8u, 9u}) {
@@ -248,7 +260,7 @@ TEST(OracleCore, ATimedCallThatLeftItsOutputAloneIsNoted) {
 TEST(OracleCore, ForgetsForMemoryAndDrawsAgain) {
   const auto small = [] {
     auto task = task::parse_task(kTask, "task.toml", false);
-    return OracleCore::make(*task, build("double"), build("float"), "", 1);  // room for one draw
+    return OracleCore::make(*task, parts_of(build("double"), build("float")), 1);  // room for one draw
   }();
   ASSERT_TRUE(small.ok());
   const auto first = (*small)->prepare(key(1));

@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "runner/codec.h"
+#include "runner/cuda/gpu_arena.h"
+#include "runner/cuda/gpu_reference.h"
 #include "runner/layout.h"
 #include "runner/oracle_core.h"
 #include "task/task_file.h"
@@ -20,7 +22,7 @@ namespace {
 
 constexpr int kSocket = 3;
 // Truths and inputs of large cases cross this socket for the audit and the sanitizers.
-const wire::FrameLimits kLimits{.header_bytes = 4U << 20, .payload_bytes = 8ULL << 30, .fds = 4};
+const wire::FrameLimits kLimits{.header_bytes = 4U << 20, .payload_bytes = 8ULL << 30, .fds = 128};
 
 struct Reply {
   Json header = Json::object();
@@ -44,7 +46,9 @@ Result<Reply> new_arenas(Result<OracleCore::NewArenas> made) {
   if (!made.ok()) return std::move(made).error();
   Reply reply;
   reply.header = {{"id", made->id}, {"layout", to_json(*made->layout)}};
-  reply.fds = {made->inputs, made->outputs};
+  reply.header["inputs"] = made->inputs.size();
+  reply.fds = made->inputs;
+  reply.fds.insert(reply.fds.end(), made->outputs.begin(), made->outputs.end());
   return reply;
 }
 
@@ -186,6 +190,33 @@ const std::map<std::string, Handler>& handlers() {
   return table;
 }
 
+/// References that run on a GPU, tensors in its memory. The context stays for the life of the process.
+Result<OracleCore::Parts> gpu_parts(const Json& gpu, const std::vector<std::string>& objects) {
+  static std::optional<device::GpuContext> context;
+  HONE_TRY(const std::int64_t index, get_int(gpu, "index", "oracle start"));
+  HONE_TRY(context, device::GpuContext::open(static_cast<int>(index)));
+  const Json plans = gpu.value("plans", Json::array());
+  if (!plans.is_array() || plans.size() != objects.size()) return usage_error("oracle start: a plan an object expected");
+  std::vector<GpuProgram> programs;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    HONE_TRY(candidate::Resolved plan, plan_from_json(plans[i]));
+    programs.push_back({objects[i], std::move(plan)});
+  }
+  OracleCore::Parts parts;
+  parts.arenas = gpu_arenas(*context);
+  parts.region = context->granularity();
+  parts.load = [programs](const task::Task& of) -> Result<References> {
+    References references;
+    HONE_TRY(references.truth, load_gpu_reference(*context, of, programs[0], truth_real_bytes(of.precision)));
+    HONE_TRY(references.rounded, load_gpu_reference(*context, of, programs[1], rounded_real_bytes(of.precision)));
+    if (!programs[2].cubin.empty()) {
+      HONE_TRY(references.lower, load_gpu_reference(*context, of, programs[2], 4));
+    }
+    return references;
+  };
+  return parts;
+}
+
 Result<std::unique_ptr<OracleCore>> start(const wire::Frame& frame) {
   HONE_TRY(const std::string text, get_string(frame.header, "task", "oracle start"));
   HONE_TRY(const std::string file, get_string(frame.header, "file", "oracle start"));
@@ -193,7 +224,21 @@ Result<std::unique_ptr<OracleCore>> start(const wire::Frame& frame) {
   HONE_TRY(task::Task task, task::parse_task(text, file));
   HONE_TRY(const std::vector<std::string> objects, unjoin(frame.bytes, frame.header.value("lengths", Json())));
   if (objects.size() != 3) return usage_error("oracle start: three objects expected");
-  return OracleCore::make(std::move(task), objects[0], objects[1], objects[2], static_cast<std::uint64_t>(memory));
+  if (frame.header.contains("gpu")) {
+    HONE_TRY(const OracleCore::Parts on_gpu, gpu_parts(frame.header["gpu"], objects));
+    return OracleCore::make(std::move(task), on_gpu, static_cast<std::uint64_t>(memory));
+  }
+  OracleCore::Parts parts;
+  parts.load = [&objects](const task::Task& of) -> Result<References> {
+    References references;
+    HONE_TRY(references.truth, load_object_reference(of, objects[0]));
+    HONE_TRY(references.rounded, load_object_reference(of, objects[1]));
+    if (!objects[2].empty()) {
+      HONE_TRY(references.lower, load_object_reference(of, objects[2]));
+    }
+    return references;
+  };
+  return OracleCore::make(std::move(task), parts, static_cast<std::uint64_t>(memory));
 }
 
 bool answer(const Result<Reply>& reply) {

@@ -81,7 +81,7 @@ class RunnerProcess final : public Runner {
     std::string bytes(16 * scalars.size(), '\0');
     for (std::size_t i = 0; i < scalars.size(); ++i)
       task::store_element(task_.scalars[i].dtype, reinterpret_cast<std::byte*>(bytes.data()) + 16 * i, scalars[i]);
-    const int fds[] = {arenas.inputs.get(), arenas.outputs.get()};
+    const int fds[] = {arenas.inputs.at(0).get(), arenas.outputs.at(0).get()};
     HONE_TRY(std::optional<Failure> failure, thaw("before binding"));
     if (failure) return failure;
     if (!wire::send_frame(socket_.get(), header, std::as_bytes(std::span(bytes)), fds).ok())

@@ -5,26 +5,16 @@
 
 #include <algorithm>
 #include <optional>
-#include <thread>
 
+#include "runner/cuda/gpu_session.h"
 #include "runner/runner_client.h"
+#include "runner/session_builds.h"
 #include "wire/sandbox.h"
 
 namespace hone::runner {
 namespace {
 
-using candidate::Build;
 using candidate::Failure;
-
-/// The class whose r tells "right, but less precise" (class C); none below f16, bf16, fp8, int.
-std::optional<task::Precision> next_lower(task::Precision p) {
-  switch (p) {
-    case task::Precision::f64: return task::Precision::f32;
-    case task::Precision::f32: return task::Precision::tf32;
-    case task::Precision::tf32: return task::Precision::bf16;
-    default: return std::nullopt;
-  }
-}
 
 std::vector<int> usable_cpus() {
   cpu_set_t set;
@@ -37,77 +27,18 @@ std::vector<int> usable_cpus() {
   return out;
 }
 
-struct Job {
-  candidate::Resolved resolved;
-  std::string what;
-};
-
-Result<std::string> build_object(lane::Lane& lane, const Job& job) {
-  lane::BuildOptions options;
-  HONE_TRY(lane::BuildOutcome outcome, lane.build(job.resolved, options));
-  if (const auto* failure = std::get_if<Failure>(&outcome)) {
-    Error error = usage_error(fmt::format("{} does not build: {}", job.what, failure->message));
-    if (failure->evidence.contains("log") && failure->evidence["log"].is_string())
-      return std::move(error).with("log", failure->evidence["log"].get<std::string>());
-    return error;
-  }
-  return std::get<lane::Built>(std::move(outcome)).object;
-}
-
-/// All at once, each in a thread; the first error of them in order.
-Result<std::vector<std::string>> build_all(lane::Lane& lane, const std::vector<Job>& jobs) {
-  std::vector<std::optional<Result<std::string>>> built(jobs.size());
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < jobs.size(); ++i)
-    threads.emplace_back([&, i] { built[i] = build_object(lane, jobs[i]); });
-  for (std::thread& thread : threads) thread.join();
-  std::vector<std::string> objects;
-  for (auto& object : built) {
-    if (!object->ok()) return std::move(*object).error();
-    objects.push_back(std::move(*object).value());
-  }
-  return objects;
-}
-
 class SessionImpl final : public Session {
  public:
   SessionImpl(const task::Task& task, const SessionOptions& options)
       : task_(task), options_(options), cpus_(options.runner_cpus.empty() ? usable_cpus() : options.runner_cpus) {}
 
   Status start() {
-    if (!task_.reference.contains(options_.lane->name()))
-      return usage_error(fmt::format("task '{}' has no reference for lane {}", task_.name, options_.lane->name()),
-                         "Add reference.source." + options_.lane->name() + " to " + task_.file.string());
-    const std::string path = (task_.folder / task_.reference.at(options_.lane->name())).string();
-    HONE_TRY(const candidate::Candidate reference, candidate::read(path));
-    std::vector<Job> jobs;
-    const auto add = [&](const candidate::Candidate& source, const task::Task& task, Build build,
-                         std::string what) -> Status {
-      HONE_TRY(const candidate::Assignment assignment, candidate::default_assignment(source, task));
-      HONE_TRY(candidate::Resolved resolved, candidate::resolve(source, assignment, task, build));
-      jobs.push_back({std::move(resolved), std::move(what)});
-      return {};
-    };
-    HONE_CHECK(add(reference, task_, Build::oracle, "the reference in its wider type"));
-    HONE_CHECK(add(reference, task_, Build::rounded, "the reference in the task's precision"));
-    if (task_.baseline == "reference") {
-      HONE_CHECK(add(reference, task_, Build::baseline, "the baseline"));
-    } else {
-      HONE_TRY(const candidate::Candidate own, candidate::read((task_.folder / task_.baseline).string()));
-      HONE_CHECK(add(own, task_, Build::candidate, "the baseline " + task_.baseline));
-    }
-    const auto lower = next_lower(task_.precision);
-    if (lower) {
-      task::Task less_precise = task_;
-      less_precise.precision = *lower;
-      HONE_CHECK(add(reference, less_precise, Build::rounded, "the reference one class less precise"));
-    }
-    HONE_TRY(const std::vector<std::string> objects, build_all(*options_.lane, jobs));
-    baseline_ = {objects[2], jobs[2].resolved};
+    HONE_TRY(const SessionBuilds builds, build_references(task_, *options_.lane));
+    baseline_ = builds.baseline;
     OracleOptions oracle_options;
-    oracle_options.truth_object = objects[0];
-    oracle_options.rounded_object = objects[1];
-    if (lower) oracle_options.lower_object = objects[3];
+    oracle_options.truth_object = builds.truth.object;
+    oracle_options.rounded_object = builds.rounded.object;
+    oracle_options.lower_object = builds.lower.object;
     HONE_TRY(oracle_, Oracle::start(task_, oracle_options));
     wire::JailSpec spec;
     spec.unsafe = options_.unsafe;
@@ -168,6 +99,7 @@ class SessionImpl final : public Session {
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::open(const task::Task& task, const SessionOptions& options) {
+  if (options.lane->name() == "cuda") return open_gpu_session(task, options);
   auto session = std::make_unique<SessionImpl>(task, options);
   HONE_CHECK(session->start());
   return std::unique_ptr<Session>(std::move(session));

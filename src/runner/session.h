@@ -43,6 +43,7 @@ class Runner {
 struct SessionOptions {
   lane::Lane* lane = nullptr;
   bool unsafe = false;
+  int gpu = 0;                      ///< cuda lane: its number, as the driver counts
   std::vector<int> runner_cpus;     ///< empty: the last limits.threads usable ones
   std::uint64_t memory_limit_bytes = std::uint64_t{2} << 30;  ///< of a runner beside its tensors
 };

@@ -10,10 +10,6 @@
 namespace hone::runner {
 namespace {
 
-// Room after each private buffer, so that a reference that runs over by a little reads zeros rather than another
-// buffer; overruns of references are the audit's business.
-constexpr std::size_t kSlack = 64;
-
 std::uint64_t element_count(const task::Tensor& tensor, const task::Dims& dims) {
   auto n = task::elements_of(tensor, dims);
   return n.ok() ? static_cast<std::uint64_t>(*n) : 0;
@@ -40,6 +36,8 @@ void step_element(task::DType dtype, std::byte* at, bool up) {
     default: return;
   }
 }
+
+using Outputs = std::vector<std::vector<std::byte>>;  // of a Reference
 
 double load_real(const std::byte* at, std::size_t real_bytes, double* low) {
   *low = 0;
@@ -73,7 +71,7 @@ Result<InputSet> draw_inputs(const task::Task& task, const task::Dims& dims, con
   InputSet set;
   for (std::size_t i = 0; i < task.inputs.size(); ++i) {
     HONE_TRY(const std::int64_t bytes, task::bytes_of(task.inputs[i], dims));
-    std::vector<std::byte> data(static_cast<std::size_t>(bytes) + kSlack);
+    std::vector<std::byte> data(static_cast<std::size_t>(bytes) + kReferenceSlack);
     HONE_CHECK(task::draw_input(task, i, dims, specs[i], std::span(data).first(static_cast<std::size_t>(bytes))));
     set.inputs.push_back(std::move(data));
   }
@@ -85,72 +83,12 @@ Result<InputSet> draw_inputs(const task::Task& task, const task::Dims& dims, con
   return draw_inputs(task, dims, std::vector<task::DrawSpec>(task.inputs.size(), spec), spec);
 }
 
-struct Evaluator::Outputs {
-  std::vector<std::vector<std::byte>> raw;  // HONE_REAL for floating outputs, the storage type for integers
-};
-
-Result<Evaluator> Evaluator::make(const task::Task& task, const std::string& truth_object,
-                                  const std::string& rounded_object, const std::string& lower_object) {
-  Evaluator e;
-  e.task_ = &task;
-  HONE_TRY(e.truth_, SharedObject::load(truth_object));
-  HONE_TRY(e.rounded_, SharedObject::load(rounded_object));
-  if (!lower_object.empty()) {
-    HONE_TRY(e.lower_, SharedObject::load(lower_object));
-  }
-  return e;
-}
-
-namespace {
-
-/// Arguments in candidate::argument_list order for a reference, which has no scratch.
-struct Arguments {
-  std::vector<void*> pointers;
-  std::vector<std::int64_t> dims;
-  std::vector<std::vector<std::byte>> scalars;
-};
-
-Arguments make_arguments(const task::Task& task, const task::Dims& dims, const InputSet& set,
-                         std::vector<std::vector<std::byte>>* outputs) {
-  Arguments a;
-  static std::byte none[64];
-  for (const auto& input : set.inputs) a.pointers.push_back(const_cast<std::byte*>(input.data()));
-  for (std::size_t i = 0; i < task.outputs.size(); ++i)
-    a.pointers.push_back(outputs ? static_cast<void*>((*outputs)[i].data()) : none);
-  for (const auto& [name, value] : dims)
-    if (task.dims.contains(name)) a.dims.push_back(value);
-  for (std::int64_t& value : a.dims) a.pointers.push_back(&value);
-  for (std::size_t i = 0; i < task.scalars.size(); ++i) {
-    a.scalars.emplace_back(16);
-    task::store_element(task.scalars[i].dtype, a.scalars.back().data(), set.scalars[i]);
-  }
-  for (auto& scalar : a.scalars) a.pointers.push_back(scalar.data());
-  return a;
-}
-
-}  // namespace
-
-Result<Evaluator::Outputs> Evaluator::run(const SharedObject& object, const task::Dims& dims, const InputSet& set,
-                                          std::size_t real_bytes) const {
-  Outputs out;
-  for (const task::Tensor& tensor : task_->outputs) {
-    const std::size_t width = task::is_floating(tensor.dtype) ? real_bytes : task::size_of(tensor.dtype);
-    out.raw.emplace_back(element_count(tensor, dims) * width + kSlack);
-    // A reference that leaves an element unwritten must not look right: NaN for floats, a pattern for integers.
-    std::memset(out.raw.back().data(), task::is_floating(tensor.dtype) ? 0xFF : 0xA5, out.raw.back().size());
-  }
-  const Arguments arguments = make_arguments(*task_, dims, set, &out.raw);
-  static const std::vector<int> threads(64, 1);
-  object.entry()(arguments.pointers.data(), threads.data());
-  return out;
-}
-
 Result<double> Evaluator::perturb(std::vector<std::byte>& bytes, task::DType dtype, std::uint64_t key) const {
   // δ is uniform within half an ulp of the class. Where the storage type has just the class's precision that half
   // ulp cannot be stored, so each element moves by one whole ulp with a random sign and the change that causes is
   // scaled by the rms of the uniform one, 1/sqrt(12): to first order the same s, without zeros by luck.
   const std::size_t width = task::size_of(dtype);
-  const std::size_t n = (bytes.size() - kSlack) / width;
+  const std::size_t n = (bytes.size() - kReferenceSlack) / width;
   const int class_bits = task_->precision == task::Precision::integer ? task::significand_bits(dtype)
                                                                       : task::significand_bits(task_->precision);
   const bool whole_ulp = class_bits >= task::significand_bits(dtype);
@@ -175,15 +113,11 @@ Result<std::vector<double>> Evaluator::selected_values(const task::Dims& dims, c
                                                        std::span<const std::byte> indices) const {
   const task::Tensor& tensor = task_->outputs[output];
   if (!tensor.select) return std::vector<double>{};
-  HONE_TRY(const SharedObject::Select select, truth_->select(output));
-  const Arguments arguments = make_arguments(*task_, dims, set, nullptr);
   const std::size_t width = task::size_of(tensor.dtype);
-  std::vector<double> values(indices.size() / width);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double index = task::load_element(tensor.dtype, indices.data() + i * width);
-    values[i] = select(arguments.pointers.data(), static_cast<long long>(i), static_cast<long long>(index));
-  }
-  return values;
+  std::vector<long long> chosen(indices.size() / width);
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    chosen[i] = static_cast<long long>(task::load_element(tensor.dtype, indices.data() + i * width));
+  return references_.truth->select(dims, set, output, chosen);
 }
 
 Result<std::vector<Truth>> Evaluator::evaluate(const task::Dims& dims, const InputSet& set, int evaluations,
@@ -191,12 +125,12 @@ Result<std::vector<Truth>> Evaluator::evaluate(const task::Dims& dims, const Inp
   const std::size_t real = truth_real_bytes(task_->precision);
   const std::size_t rounded_real = rounded_real_bytes(task_->precision);
   const std::int64_t start = monotonic_ns();
-  HONE_TRY(const Outputs t, run(*truth_, dims, set, real));
+  HONE_TRY(const Outputs t, references_.truth->run(dims, set, real));
   last_truth_ms_ = static_cast<double>(monotonic_ns() - start) * 1e-6;
-  HONE_TRY(const Outputs r, run(*rounded_, dims, set, rounded_real));
+  HONE_TRY(const Outputs r, references_.rounded->run(dims, set, rounded_real));
   std::optional<Outputs> lower;
-  if (lower_) {
-    HONE_TRY(lower, run(*lower_, dims, set, 4));
+  if (references_.lower) {
+    HONE_TRY(lower, references_.lower->run(dims, set, 4));
   }
 
   std::vector<Truth> truths(task_->outputs.size());
@@ -209,11 +143,11 @@ Result<std::vector<Truth>> Evaluator::evaluate(const task::Dims& dims, const Inp
     truth.rounded_bits.resize(n * width);
     if (tensor.select) {
       const auto bytes = n * width;
-      std::memcpy(truth.rounded_bits.data(), r.raw[o].data(), bytes);
-      HONE_TRY(truth.hi, selected_values(dims, set, o, std::span(t.raw[o]).first(bytes)));
-      HONE_TRY(truth.rounded, selected_values(dims, set, o, std::span(r.raw[o]).first(bytes)));
+      std::memcpy(truth.rounded_bits.data(), r[o].data(), bytes);
+      HONE_TRY(truth.hi, selected_values(dims, set, o, std::span(t[o]).first(bytes)));
+      HONE_TRY(truth.rounded, selected_values(dims, set, o, std::span(r[o]).first(bytes)));
       if (lower) {
-        HONE_TRY(truth.lower, selected_values(dims, set, o, std::span(lower->raw[o]).first(bytes)));
+        HONE_TRY(truth.lower, selected_values(dims, set, o, std::span((*lower)[o]).first(bytes)));
       }
       continue;
     }
@@ -221,19 +155,19 @@ Result<std::vector<Truth>> Evaluator::evaluate(const task::Dims& dims, const Inp
     truth.rounded.resize(n);
     if (!task::is_floating(tensor.dtype)) {
       for (std::size_t i = 0; i < n; ++i) {
-        truth.hi[i] = task::load_element(tensor.dtype, t.raw[o].data() + i * width);
-        truth.rounded[i] = task::load_element(tensor.dtype, r.raw[o].data() + i * width);
+        truth.hi[i] = task::load_element(tensor.dtype, t[o].data() + i * width);
+        truth.rounded[i] = task::load_element(tensor.dtype, r[o].data() + i * width);
       }
       // Integers are exact: what must match bit for bit is the float64 build's answer, and r's where they agree.
-      std::memcpy(truth.rounded_bits.data(), t.raw[o].data(), n * width);
+      std::memcpy(truth.rounded_bits.data(), t[o].data(), n * width);
       continue;
     }
     if (real == 16) truth.lo.resize(n);
     double low = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      truth.hi[i] = load_real(t.raw[o].data() + i * real, real, &low);
+      truth.hi[i] = load_real(t[o].data() + i * real, real, &low);
       if (real == 16) truth.lo[i] = low;
-      const double rounded = load_real(r.raw[o].data() + i * rounded_real, rounded_real, &low);
+      const double rounded = load_real(r[o].data() + i * rounded_real, rounded_real, &low);
       task::store_element(tensor.dtype, truth.rounded_bits.data() + i * width, rounded);
       // A reference's output is stored too: r's error counts as a user would see it, in the storage type.
       truth.rounded[i] = task::load_element(tensor.dtype, truth.rounded_bits.data() + i * width);
@@ -242,7 +176,7 @@ Result<std::vector<Truth>> Evaluator::evaluate(const task::Dims& dims, const Inp
       truth.lower.resize(n);
       for (std::size_t i = 0; i < n; ++i) {
         std::byte stored[16];
-        task::store_element(tensor.dtype, stored, load_real(lower->raw[o].data() + i * 4, 4, &low));
+        task::store_element(tensor.dtype, stored, load_real((*lower)[o].data() + i * 4, 4, &low));
         truth.lower[i] = task::load_element(tensor.dtype, stored);
       }
     }
@@ -262,7 +196,7 @@ Result<std::vector<Truth>> Evaluator::evaluate(const task::Dims& dims, const Inp
       HONE_TRY(scale, perturb(moved.inputs[i], task_->inputs[i].dtype,
                               seed * 0x9E3779B97F4A7C15ull + static_cast<std::uint64_t>(e) * 131 + i + 1));
     }
-    HONE_TRY(const Outputs p, run(*truth_, dims, moved, real));
+    HONE_TRY(const Outputs p, references_.truth->run(dims, moved, real));
     for (std::size_t o = 0; o < truths.size(); ++o) {
       Truth& truth = truths[o];
       if (truth.spread.empty()) continue;
@@ -270,7 +204,7 @@ Result<std::vector<Truth>> Evaluator::evaluate(const task::Dims& dims, const Inp
       if (truth.select) {
         const std::size_t width = task::size_of(truth.dtype);
         HONE_TRY(const std::vector<double> values,
-                 selected_values(dims, moved, o, std::span(p.raw[o]).first(n * width)));
+                 selected_values(dims, moved, o, std::span(p[o]).first(n * width)));
         for (std::size_t i = 0; i < n; ++i) {
           const double d = (values[i] - truth.hi[i]) * scale;
           if (std::isfinite(d)) truth.spread[i] += d * d / evaluations;
@@ -279,7 +213,7 @@ Result<std::vector<Truth>> Evaluator::evaluate(const task::Dims& dims, const Inp
       }
       for (std::size_t i = 0; i < n; ++i) {
         double low = 0;
-        const double high = load_real(p.raw[o].data() + i * real, real, &low);
+        const double high = load_real(p[o].data() + i * real, real, &low);
         const double d = ((high - truth.hi[i]) + (low - (truth.lo.empty() ? 0 : truth.lo[i]))) * scale;
         if (std::isfinite(d)) truth.spread[i] += d * d / evaluations;
       }

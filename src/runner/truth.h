@@ -8,17 +8,11 @@
 
 #include "base/result.h"
 #include "runner/metrics.h"
-#include "runner/shared_object.h"
+#include "runner/reference.h"
 #include "task/draw.h"
 #include "task/task.h"
 
 namespace hone::runner {
-
-/// Inputs of one draw, private to the oracle.
-struct InputSet {
-  std::vector<std::vector<std::byte>> inputs;
-  std::vector<double> scalars;
-};
 
 /// Each input by its own draw: timing takes windows of one long draw at different offsets.
 Result<InputSet> draw_inputs(const task::Task& task, const task::Dims& dims, const std::vector<task::DrawSpec>& specs,
@@ -27,8 +21,8 @@ Result<InputSet> draw_inputs(const task::Task& task, const task::Dims& dims, con
 
 class Evaluator {
  public:
-  static Result<Evaluator> make(const task::Task& task, const std::string& truth_object,
-                                const std::string& rounded_object, const std::string& lower_object);
+  /// `task` must outlive it.
+  Evaluator(const task::Task& task, References references) : task_(&task), references_(std::move(references)) {}
 
   /// `evaluations` float64 evaluations give s (4 for a verdict, fewer for spot checks of timed calls).
   Result<std::vector<Truth>> evaluate(const task::Dims& dims, const InputSet& set, int evaluations,
@@ -40,13 +34,10 @@ class Evaluator {
   double last_truth_ms() const { return last_truth_ms_; }
 
  private:
-  struct Outputs;
-  Result<Outputs> run(const SharedObject& object, const task::Dims& dims, const InputSet& set,
-                      std::size_t real_bytes) const;
   Result<double> perturb(std::vector<std::byte>& bytes, task::DType dtype, std::uint64_t key) const;
 
-  const task::Task* task_ = nullptr;
-  std::optional<SharedObject> truth_, rounded_, lower_;
+  const task::Task* task_;
+  References references_;
   mutable double last_truth_ms_ = 0;
 };
 

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "lane/cuda/compile_main.h"
+#include "runner/cuda/gpu_runner_main.h"
 #include "runner/oracle_main.h"
 #include "runner/runner_main.h"
 #include "wire/jail_helper.h"
@@ -23,6 +25,8 @@ constexpr Role kRoles[] = {
     {"jail", hone::wire::jail_main, false},
     {"runner", hone::runner::runner_main, false},
     {"oracle", hone::runner::oracle_main, false},
+    {"runner-cuda", hone::runner::gpu_runner_main, false},
+    {"compile-cuda", hone::lane::compile_cuda_main, false},
     {"probe", hone::wire::probe_main, true},
 };
 
