@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "runner/layout.h"
+#include "runner/session_builds.h"
 #include "wire/frame.h"
 
 namespace hone::runner {
@@ -60,8 +61,7 @@ class RunnerProcess final : public Runner {
                                       const std::vector<double>& scalars) override {
     HONE_TRY(const std::vector<int> threads, candidate::threads_for(program_.resolved, task_, dims));
     Json header = {{"op", "bind"}, {"layout", to_json(arenas.layout)}, {"threads", threads}, {"at", arenas.at}};
-    header["inputs"] = Json::array();
-    for (const task::Tensor& input : task_.inputs) header["inputs"].push_back(alias_of(input));
+    header["inputs"] = input_aliases(task_, program_.resolved);
     header["scratch"] = Json::array();
     std::int64_t scratch_total = 0;
     for (const candidate::Scratch& s : program_.resolved.scratch) {
@@ -131,13 +131,6 @@ class RunnerProcess final : public Runner {
   }
 
  private:
-  Json alias_of(const task::Tensor& input) const {
-    if (program_.resolved.in_place)
-      for (std::size_t o = 0; o < task_.outputs.size(); ++o)
-        if (task_.outputs[o].inout == input.name) return o;
-    return -1;
-  }
-
   Result<std::optional<Failure>> thaw(const char* when) {
     if (const Status thawed = process_.thaw(); !thawed.ok()) {
       Failure failure = why_ended(when);

@@ -88,4 +88,24 @@ Result<SessionBuilds> build_references(const task::Task& task, lane::Lane& lane)
   return SessionBuilds{program(0), program(1), program(2), lower ? program(3) : Program{}};
 }
 
+Result<std::variant<DrawCheck, Failure>> run_staged_draw(Session& session, Runner& runner, const Arenas& arenas,
+                                                         const Prepared& prepared) {
+  HONE_CHECK(session.oracle().stage(prepared.id, arenas.id));
+  HONE_TRY(ReleaseOutcome outcome, runner.release(1, session.task().limits.call_s));
+  if (auto* failure = std::get_if<Failure>(&outcome)) return std::variant<DrawCheck, Failure>(std::move(*failure));
+  HONE_TRY(DrawCheck check, session.oracle().check(prepared.id, arenas.id));
+  return std::variant<DrawCheck, Failure>(std::move(check));
+}
+
+Json input_aliases(const task::Task& task, const candidate::Resolved& resolved) {
+  Json out = Json::array();
+  for (const task::Tensor& input : task.inputs) {
+    std::int64_t alias = -1;
+    for (std::size_t o = 0; resolved.in_place && alias < 0 && o < task.outputs.size(); ++o)
+      if (task.outputs[o].inout == input.name) alias = static_cast<std::int64_t>(o);
+    out.push_back(alias);
+  }
+  return out;
+}
+
 }  // namespace hone::runner

@@ -36,16 +36,13 @@ constexpr const char* kCure =
 
 }  // namespace
 
-Result<Nvrtc> Nvrtc::load(const std::string& wanted) {
-  std::vector<std::string> names;
+std::vector<std::string> nvrtc_libraries() {
   const char* own = std::getenv("HONE_NVRTC");
-  if (!wanted.empty()) {
-    names = {wanted};
-  } else if (own && *own) {
-    names = {own};
-  } else {
-    names = library_candidates("libnvrtc.so");
-  }
+  return own && *own ? std::vector<std::string>{own} : library_candidates("libnvrtc.so");
+}
+
+Result<Nvrtc> Nvrtc::load(const std::string& wanted) {
+  const std::vector<std::string> names = wanted.empty() ? nvrtc_libraries() : std::vector<std::string>{wanted};
   HONE_TRY(const Library library, Library::open(names, "NVRTC (libnvrtc.so)", kCure));
   static Functions functions;
   std::string missing;

@@ -11,6 +11,9 @@
 
 namespace hone::device {
 
+/// Where the library is looked for: $HONE_NVRTC alone where it is set, else the toolkits and the loader's own search.
+std::vector<std::string> nvrtc_libraries();
+
 struct NvrtcJob {
   std::string source;
   std::string name = "candidate.cu";                            ///< as diagnostics show it

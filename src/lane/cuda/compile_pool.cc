@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "device/cuda/library.h"
+#include "device/cuda/nvrtc.h"
 #include "wire/frame.h"
 #include "wire/sandbox.h"
 
@@ -134,11 +134,7 @@ Result<std::unique_ptr<CompilePool>> CompilePool::start(const CompilePoolOptions
   spec.unsafe = options.unsafe;
   spec.scratch_bytes = 512ULL << 20;
   // The jail sees /usr; a toolkit elsewhere (a Python package, a home folder) is shown by its own folder.
-  if (inner->library.empty()) {
-    const auto candidates = device::library_candidates("libnvrtc.so");
-    const char* own = std::getenv("HONE_NVRTC");
-    inner->library = own && *own ? own : candidates.front();
-  }
+  if (inner->library.empty()) inner->library = device::nvrtc_libraries().front();
   if (const fs::path file = inner->library; file.is_absolute() && !inner->library.starts_with("/usr/"))
     spec.read_only.push_back({file.parent_path(), file.parent_path().string()});
   HONE_TRY(inner->jail, wire::Jail::start(spec));

@@ -13,6 +13,7 @@
 #include "device/cuda/gpu.h"
 #include "device/cuda/library.h"
 #include "device/cuda/nvrtc.h"
+#include "lane/cpu/jail_compile.h"
 #include "lane/cpu/object_cache.h"
 #include "lane/cuda/compile_pool.h"
 #include "lane/cuda/flags.h"
@@ -37,16 +38,6 @@ std::string prelude_for(const candidate::Resolved& resolved) {
   std::string text = kCudaPreludeTypes;
   if (speaks_hone(resolved)) text += definitions(resolved) + kCudaPreludeReference;
   return text;
-}
-
-/// First line of a log that reads "error", else the first that is not empty.
-std::string first_error_line(const std::string& log) {
-  std::string first;
-  for (const std::string_view line : split(log, '\n')) {
-    if (line.find("error") != std::string_view::npos) return std::string(trim(line));
-    if (first.empty()) first = trim(line);
-  }
-  return first;
 }
 
 /// Folders of headers that a kernel may include (cuda_fp16.h, mma.h), where the toolkit is.

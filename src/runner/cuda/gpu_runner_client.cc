@@ -10,6 +10,7 @@
 #include "runner/codec.h"
 #include "runner/cuda/launch_plan.h"
 #include "runner/layout.h"
+#include "runner/session_builds.h"
 #include "runner/truth.h"
 #include "wire/frame.h"
 
@@ -44,8 +45,7 @@ class GpuRunnerProcess final : public Runner {
   Result<std::optional<Failure>> bind(const Arenas& arenas, const task::Dims& dims,
                                       const std::vector<double>& scalars) override {
     Json header = {{"op", "bind"}, {"layout", to_json(arenas.layout)}, {"dims", to_json(dims)}};
-    header["inputs"] = Json::array();
-    for (const task::Tensor& input : task_.inputs) header["inputs"].push_back(alias_of(input));
+    header["inputs"] = input_aliases(task_, program_.resolved);
     header["scalars"] = Json::array();
     for (const double s : scalars) header["scalars"].push_back(number(s));
     std::vector<int> fds;
@@ -77,13 +77,6 @@ class GpuRunnerProcess final : public Runner {
   std::int64_t peak_memory_bytes() const override { return static_cast<std::int64_t>(process_.memory_bytes()); }
 
  private:
-  Json alias_of(const task::Tensor& input) const {
-    if (program_.resolved.in_place)
-      for (std::size_t o = 0; o < task_.outputs.size(); ++o)
-        if (task_.outputs[o].inout == input.name) return o;
-    return -1;
-  }
-
   /// A request whose answer must be `expected`. What the runner refuses is the candidate's failure when it says usage.
   Result<std::optional<Failure>> ask(const Json& header, const std::string& bytes, const std::vector<int>& fds,
                                      const std::string& expected, const char* when) {

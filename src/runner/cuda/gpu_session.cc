@@ -57,11 +57,7 @@ class GpuSession final : public Session {
   }
 
   Result<std::variant<DrawCheck, Failure>> run_draw(Runner& runner, const Arenas& arenas, const Prepared& prepared) override {
-    HONE_CHECK(oracle_->stage(prepared.id, arenas.id));
-    HONE_TRY(ReleaseOutcome outcome, runner.release(1, task_.limits.call_s));
-    if (auto* failure = std::get_if<Failure>(&outcome)) return std::variant<DrawCheck, Failure>(std::move(*failure));
-    HONE_TRY(DrawCheck check, oracle_->check(prepared.id, arenas.id));
-    return std::variant<DrawCheck, Failure>(std::move(check));
+    return run_staged_draw(*this, runner, arenas, prepared);
   }
 
   std::vector<std::string> sandbox_layers() const override { return jail_->layers(); }
